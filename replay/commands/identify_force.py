@@ -94,7 +94,7 @@ def _record(path: Path, model_path: Path, model: ForceModel, found: FoundForce) 
         "instants": len(time),
         "forces": [_force(model, found, e) for e in range(len(model.missing))],
         "nothing_missing": all(found.nothing),
-        "laws": [_law(law) for law in found.laws],
+        "laws": [_law(law, chance) for law, chance in zip(found.laws, found.weights[1:].tolist(), strict=True)],
         "noise": {
             "known": recovered.sigma_known,
             "sensors": [
@@ -103,11 +103,11 @@ def _record(path: Path, model_path: Path, model: ForceModel, found: FoundForce) 
             ],
         },
         "orders": {str(order): chance for order, chance in recovered.orders.items()},
-        "band_order": recovered.band_order,
+        "by_laws": 1.0 - float(found.weights[0]),
         "history": {
             "time": time[::every],
-            "force": recovered.force[::every].T,
-            "force_sd": recovered.force_sd[::every].T,
+            "force": found.force[::every].T,
+            "force_sd": found.force_sd[::every].T,
             "displacement": recovered.smoothed.displacement[::every].T,
             "velocity": recovered.smoothed.velocity[::every].T,
         },
@@ -119,9 +119,7 @@ def _record(path: Path, model_path: Path, model: ForceModel, found: FoundForce) 
 def _force(model: ForceModel, found: FoundForce, e: int) -> dict[str, Any]:
     # where the load is not known the band is as wide as without a record
     known = np.isfinite(np.asarray(found.problem.load)).all(axis=1)
-    force, sd, time = (
-        each[known] for each in (found.recovered.force[:, e], found.recovered.force_sd[:, e], found.recovered.time)
-    )
+    force, sd, time = (each[known] for each in (found.force[:, e], found.force_sd[:, e], found.recovered.time))
     at, place = int(np.argmax(np.abs(force))), model.missing[e]
     return {
         "place": place.name,
@@ -138,7 +136,7 @@ def _force(model: ForceModel, found: FoundForce, e: int) -> dict[str, Any]:
     }
 
 
-def _law(law: LawFit) -> dict[str, Any]:
+def _law(law: LawFit, chance: float) -> dict[str, Any]:
     fit = law.fit
     errors = law.standard_errors if _explains(law) else np.full(len(law.names), np.nan)
     return {
@@ -149,6 +147,7 @@ def _law(law: LawFit) -> dict[str, Any]:
         "curve_fit": dict(zip(law.names, law.curve.coefficients.tolist(), strict=True)),
         "explained": law.explained.tolist(),
         "criterion": law.criterion,
+        "probability": chance,
         "residual_over_noise": None if fit is None else fit.sigma,
         "diverges": fit is None,
     }
@@ -183,6 +182,10 @@ def force_blocks(path: Path, model_path: Path, model: ForceModel, found: FoundFo
             yield Text(f"{model.missing[e].name}: zero is within the band, but the sensors hardly see this force.")
         elif nothing:
             yield Text(f"{model.missing[e].name}: nothing is missing, zero is within the band all along.")
+    if not all(found.nothing):
+        by_laws = 1.0 - found.weights[0]
+        how = "that of its laws" if by_laws > 0.5 else "one of no law that was tried"
+        yield Text(f"force and band: {how} (probability {max(by_laws, 1.0 - by_laws):.3g})")
     fitted = [law for law in found.laws if np.isfinite(law.criterion)]
     shown = [law for i, law in enumerate(fitted) if i == 0 or _is_determined(law)][:_LAWS_SHOWN]
     if shown and any(any(law.laws) for law in shown):
@@ -238,7 +241,7 @@ def write_csv(path: Path, found: FoundForce) -> None:
     columns = [recovered.time]
     for e in range(f):
         header += [f"force_{e + 1} [N]", f"force_{e + 1}_sd [N]"]
-        columns += [recovered.force[:, e], recovered.force_sd[:, e]]
+        columns += [found.force[:, e], found.force_sd[:, e]]
     for i in range(n):
         header += [f"displacement_{i + 1} [m]", f"velocity_{i + 1} [m/s]"]
         columns += [smoothed.displacement[:, i], smoothed.velocity[:, i]]

@@ -16,8 +16,7 @@ from replay.formats import Recording
 from replay.identification.force_model import ForceModel, channel_factor
 from replay.pictures import new_drawing
 from sim.arrays import Flags
-from sim.missing_force.law_fit import LawFit, find_laws, fit_law
-from sim.missing_force.law_terms import SIGN_WIDTH
+from sim.missing_force.law_fit import LawFit, find_laws, fit_law, force_by_laws
 from sim.missing_force.recovery import RecoveredForce, evidence_for, recover_force
 from sim.missing_force.smoother import ForceProblem
 from sim.missing_force.state_space import Sensor
@@ -40,6 +39,8 @@ _UNEXPLAINED = "no law of the dictionary explains the record: the best one"
 _ELSEWHERE = (
     "Look at the picture (--pictures): the force may have a shape that no term has, or depend on something else"
 )
+# intervals of samples: a force is not sought that is shorter than one
+_SHORT = 1.2
 # e-folds of an unstable model within the record
 _UNSTABLE = 20.0
 
@@ -52,6 +53,8 @@ class FoundForce:
     ----------
     problem, recovered : in SI units.
     laws : that were tried, the best first; () where nothing is missing or none could be fitted.
+    force, force_sd : (N, f) N, over the process and the laws that explain the record.
+    weights : (1 + l,), probabilities of the process and of each law.
     share : (f,) rms of each force over that of the elastic and missing force together at its place, 0 to 1.
     nothing : (f,) whether zero is within the band of the whole record (simultaneous, 95 %), and the samples are no
         evidence of a force.
@@ -61,6 +64,9 @@ class FoundForce:
     problem: ForceProblem
     recovered: RecoveredForce
     laws: tuple[LawFit, ...]
+    force: Samples
+    force_sd: Samples
+    weights: Samples
     share: Samples
     nothing: tuple[bool, ...]
     warnings: tuple[str, ...]
@@ -96,9 +102,14 @@ def find_missing_force(recording: Recording, model: ForceModel, progress: Progre
             laws = find_laws(problem, recovered)
     except ValueError as reason:
         warnings += (f"no law was fitted: {reason}",)
+    force, sd, weights = force_by_laws(problem, recovered, laws) if laws else (
+        recovered.force, recovered.force_sd, np.ones(1),
+    )  # fmt: skip
     progress("force", 2, 2)
-    doubts = (*warnings, *_doubts(model, problem, recovered, laws, nothing))
-    return FoundForce(problem, recovered, laws, _share(problem, recovered), nothing, doubts, notes)
+    wide = np.flatnonzero(_BAND**2 * np.median(sd**2, axis=0) >= np.mean(force**2, axis=0)).tolist()
+    doubts = (*warnings, *_doubts(model, problem, recovered, laws, nothing, wide))
+    share = _share(problem, recovered)
+    return FoundForce(problem, recovered, laws, force, sd, weights, share, nothing, doubts, notes)
 
 
 def force_problem(
@@ -284,6 +295,7 @@ def _doubts(
     recovered: RecoveredForce,
     laws: tuple[LawFit, ...],
     nothing: tuple[bool, ...],
+    wide: list[int],
 ) -> tuple[str, ...]:
     found = [
         f"the force {model.missing[e].name} is not seen by these sensors: they take away "
@@ -297,7 +309,12 @@ def _doubts(
         f"the force {model.missing[e].name} is noise from sample to sample: sensors contradict each other (check "
         "unit, sign and dof), or a load is left out"
         for e, prior in enumerate(recovered.priors)
-        if prior.length < spacing and not nothing[e]
+        if prior.length < _SHORT * spacing and not nothing[e]
+    ]
+    found += [
+        f"the force {model.missing[e].name} is hardly determined: its band is as wide as the force itself"
+        for e in wide
+        if not nothing[e] and e not in recovered.unseen()
     ]
     if all(sensor.quantity != "displacement" for sensor in problem.sensors):
         found.append(
@@ -339,11 +356,11 @@ def force_drawing(found: FoundForce, places: Sequence[str]) -> Drawing:
     sampled = found.sampled
     gaps = recovered.time[np.flatnonzero(np.diff(sampled, prepend=True, append=True)).clip(max=len(sampled) - 1)]
     directions = np.asarray(found.problem.forces)
-    law = next((each for each in found.laws if each.fit is not None and any(each.laws)), None)
+    law = found.laws[int(np.argmax(found.weights[1:]))] if found.weights[0] < 0.5 else None
     for e, (over_time, over_stretch, over_rate) in enumerate(axes):
-        time, sd = recovered.time[every], recovered.force_sd[every, e]
+        time, sd = recovered.time[every], found.force_sd[every, e]
         # no line through a gap
-        force = np.where(sampled, recovered.force[:, e], np.nan)[every]
+        force, unknown = (np.where(sampled, each[:, e], np.nan)[every] for each in (found.force, recovered.force))
         over_time.fill_between(
             time, force - _BAND * sd, force + _BAND * sd, alpha=0.25, color="tab:blue", label="95 %"
         )
@@ -360,10 +377,9 @@ def force_drawing(found: FoundForce, places: Sequence[str]) -> Drawing:
             (over_rate, recovered.smoothed.velocity, "rate [m/s]"),
         ):
             along = (motion @ directions)[every, e]
-            axis.plot(along, force, ".", markersize=3, color="tab:blue", label="missing force")
+            axis.plot(along, unknown, ".", markersize=3, color="tab:blue", label="without a law")
             if law is not None:
-                fitted = np.where(sampled, _law_force(found, law, e), np.nan)[every]
-                axis.plot(along, fitted, ".", markersize=1, color="tab:orange", label="law")
+                axis.plot(along, force, ".", markersize=1, color="tab:orange", label="law")
             axis.set_xlabel(label)
             axis.set_ylabel("force [N]")
             axis.set_title(", ".join(term.name for term in law.laws[e]) if law is not None else "")
@@ -371,15 +387,3 @@ def force_drawing(found: FoundForce, places: Sequence[str]) -> Drawing:
         for axis in (over_time, over_stretch, over_rate):
             axis.grid(alpha=0.3)
     return figure
-
-
-def _law_force(found: FoundForce, law: LawFit, e: int) -> Samples:
-    """Return (N,): a law at the recovered motion of one place."""
-    smoothed, direction = found.recovered.smoothed, np.asarray(found.problem.forces)[:, e]
-    stretch, rate = smoothed.displacement @ direction, smoothed.velocity @ direction
-    width = SIGN_WIDTH * max(float(np.sqrt(np.mean(rate**2))), 1e-300)
-    first = sum(map(len, law.laws[:e]))
-    result = np.zeros(len(stretch))
-    for value, term in zip(law.coefficients[first:].tolist(), law.laws[e], strict=False):
-        result += value * term.of(stretch, rate, width)
-    return result

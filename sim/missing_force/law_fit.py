@@ -5,28 +5,37 @@ For that a structure with force laws is a regression, of which coefficients and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import combinations, product
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations, product
 from math import log
 
 import numpy as np
 
-from sim.arrays import Flags, Integers, Samples
+from sim.arrays import Samples
 from sim.fitting.fit import Fit, fit
 from sim.fitting.regression import Unbounded
-from sim.laboratory.structure import highest_frequency
-from sim.missing_force.law_terms import DICTIONARY, SIGN_WIDTH, Term, terms
+from sim.missing_force.law_motion import LawResponse
+from sim.missing_force.law_terms import (
+    DICTIONARY,
+    HYSTERETIC,
+    SIGN_WIDTH,
+    Term,
+    has_memory,
+    hysteretic_displacement,
+    terms,
+)
 from sim.missing_force.recovery import RecoveredForce
 from sim.missing_force.smoother import ForceProblem
-from sim.missing_force.state_space import QUANTITIES
-from sim.motion.force_laws import law_motion
 
 # Gauss-Hermite of three points: exact to the fifth power
 _NODES, _WEIGHTS = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)]), np.array([1.0, 4.0, 1.0]) / 6.0
 _REWEIGHTED = 4
+# of a fit with memory to the raw samples: laws that are right need ten
+_ITERATIONS = 40
 # terms with the largest gain in the curve fit that are tried on the raw samples
 _TRIED = 3
+_MOST_TERMS = 3
 # pairs of terms that are tried where one more term explains too little
 _PAIRS = 4
 # residuals over the noise: above, something is still missing
@@ -34,9 +43,12 @@ _UNEXPLAINED = 1.1
 # by how much the information criterion must fall for one more term: strong evidence (Kass and Raftery, 1995)
 _STRONG = 6.0
 
+# of a law: less counts as zero
+_IMPROBABLE = 1e-6
+
 Laws = tuple[tuple[Term, ...], ...]
-# largest phase of the highest mode per Runge-Kutta step: the error of its phase is 1e-6 per radian
-_PHASE = 0.1
+# yield displacements that are tried, over the largest stretch: what yields sooner is friction
+_LIMITS = np.geomspace(0.05, 1.0, 9)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,10 +95,6 @@ class LawFit:
         """By which laws are ranked: the criterion, and what each term must gain beyond it."""
         return self.criterion + _STRONG * len(self.names)
 
-    def of(self, name: str) -> float:
-        """Return one coefficient."""
-        return float(self.coefficients[self.names.index(name)])
-
 
 def curve_fit(problem: ForceProblem, recovered: RecoveredForce, laws: Sequence[Sequence[str | Term]]) -> CurveFit:
     """Return the regression of each recovered force on the terms of its law.
@@ -118,47 +126,87 @@ def fit_law(problem: ForceProblem, recovered: RecoveredForce, laws: Sequence[Seq
     return _fitted(_Motion(problem, recovered), tuple(terms(law) for law in laws))
 
 
+def force_by_laws(
+    problem: ForceProblem, recovered: RecoveredForce, laws: Sequence[LawFit]
+) -> tuple[Samples, Samples, Samples]:
+    """Return forces and standard deviations, (N, f) N, over the process and laws, and the weights of these, (1 + l,).
+
+    The weights are the probabilities given the samples of the process and of l laws, all being as probable before, by
+    Laplace's approximation and by the information criterion (Schwarz, 1978); zero of laws that leave more than the
+    noise. A law has the force of the motion that was fitted and the errors of coefficients and first state,
+    autocorrelated where they are so. Outside of the longest stretch of known loads only the process counts.
+    """
+    motion, sigma = _Motion(problem, recovered), np.broadcast_to(recovered.sigma, len(problem.sensors))
+    samples = np.isfinite(motion.problem.observed).sum(axis=0)
+    count, evidence = int(samples.sum()), np.full(1 + len(laws), -np.inf)
+    evidence[0] = recovered.log_evidence
+    if count < np.isfinite(problem.observed).sum():
+        # of that stretch alone
+        evidence[0] += motion.problem.log_likelihood(recovered.priors, sigma)
+        evidence[0] -= problem.log_likelihood(recovered.priors, sigma)
+    constant = float(samples @ np.log(sigma)) + 0.5 * count * log(2.0 * np.pi)
+    constant += problem.structure.dofs * log(count) + (0.0 if recovered.sigma_known else 0.5 * count)
+    usable = {i: law.fit for i, law in enumerate(laws, 1) if law.fit is not None and any(law.laws)}
+    usable = {i: each for i, each in usable.items() if each.sigma <= _UNEXPLAINED}
+    # errors are not known of a search that came to no rest, as where a jump passes a sample, or of what is not seen
+    determined = [i for i, each in usable.items() if np.isfinite(each.standard_errors).all()]
+    for i in determined or usable:
+        evidence[i] = -0.5 * laws[i - 1].criterion - constant
+    weights = np.exp(evidence - evidence.max())
+    weights = np.where(weights > _IMPROBABLE, weights, 0.0) / weights[weights > _IMPROBABLE].sum()
+    mean, square = weights[0] * recovered.force, weights[0] * (recovered.force_sd**2 + recovered.force**2)
+    for weight, law in zip(weights[1:].tolist(), laws, strict=True):
+        if weight and law.fit is not None:
+            response = LawResponse(motion.problem, law.laws, recovered.sigma)
+            _, (force,), _, (by,) = response.motion(law.fit.parameters)
+            # not finite where it is not known: then what the process has
+            with np.errstate(invalid="ignore"):
+                variance = np.einsum("tfp,pq,tfq->tf", by, law.fit.correlated_covariance, by)
+            mean[motion.part] += weight * force
+            square[motion.part] += weight * (force**2 + np.fmin(variance, recovered.force_sd[motion.part] ** 2))
+    sd = np.sqrt(np.maximum(square - mean**2, 0.0))
+    known = np.zeros((len(mean), 1), dtype=bool)
+    known[motion.part] = True
+    return np.where(known, mean, recovered.force), np.where(known, sd, recovered.force_sd), weights
+
+
 def find_laws(
     problem: ForceProblem,
     recovered: RecoveredForce,
-    dictionary: Sequence[str | Term] = DICTIONARY,
-    *,
-    most_terms: int = 3,
+    dictionary: Sequence[str | Term] = (*DICTIONARY, *HYSTERETIC),
 ) -> tuple[LawFit, ...]:
     """Return laws of terms of a dictionary that were tried on the raw samples, the best first.
 
     Terms are added one by one: those of the largest gain in the curve fit are tried, and the best one stays if the
     information criterion falls by 6, strong evidence; then each is left out again where that makes too little worse.
-    While more is left than the noise the pairs of largest gain are tried, too: either may explain nothing alone.
-
-    Parameters
-    ----------
-    most_terms : of each force.
+    While more is left than the noise the pairs of largest gain are tried, too: either may explain nothing alone. One
+    with memory begins a law, where it explains more than any other.
     """
-    motion, candidates, f = _Motion(problem, recovered), terms(dictionary), problem.n_forces
+    motion, f = _Motion(problem, recovered), problem.n_forces
+    candidates = [terms([each]) for each in dictionary]
     best = _fitted(motion, ((),) * f)
     tried = {best.laws: best}
     if f > 1:
         # several cannot be assessed one without the others: each begins with the term that explains it best
-        proposed = [[law for _, law in _proposed(motion, e, (), candidates)] for e in range(f)]
+        proposed = [_proposed(motion, e, (), candidates) for e in range(f)]
         best = min(best, _once(motion, tried, tuple(laws[0] for laws in proposed)), key=lambda each: each.score)
         for e, law in [(place, law) for place in range(f) for law in proposed[place][1:]]:
             best = min(best, _once(motion, tried, _replaced(best.laws, e, law)), key=lambda each: each.score)
-    for _ in range(most_terms * f):
+    for _ in range(_MOST_TERMS * f):
         before = best
         for e in range(f):
-            if len(before.laws[e]) < most_terms:
-                for _, law in _proposed(motion, e, before.laws[e], candidates):
+            if len(before.laws[e]) < _MOST_TERMS:
+                for law in _proposed(motion, e, before.laws[e], candidates):
                     one = _once(motion, tried, _replaced(before.laws, e, law))
                     best = min(best, one, key=lambda each: each.score)
         for e in range(f if _unexplained(best) else 0):
-            if len(before.laws[e]) + 2 <= most_terms:
+            if len(before.laws[e]) + 2 <= _MOST_TERMS:
                 for law in _proposed_pairs(motion, e, before.laws[e], candidates):
                     one = _once(motion, tried, _replaced(before.laws, e, law))
                     best = min(best, one, key=lambda each: each.score)
         for e, law in enumerate(best.laws):
-            for left_out in law if sum(map(len, best.laws)) > 1 else ():
-                rest = tuple(each for each in law if each != left_out)
+            for group in candidates if sum(map(len, best.laws)) > 1 else ():
+                rest = tuple(each for each in law if each not in group)
                 best = min(best, _once(motion, tried, _replaced(best.laws, e, rest)), key=lambda each: each.score)
         if best is before:
             break
@@ -166,20 +214,29 @@ def find_laws(
 
 
 def _proposed(
-    motion: _Motion, e: int, law: tuple[Term, ...], candidates: Sequence[Term]
-) -> list[tuple[float, tuple[Term, ...]]]:
-    """Return the laws of one more term that explain most of a recovered force, the best first."""
-    longer = [(*law, extra) for extra in candidates if extra not in law]
-    gains = [(_regressed(motion, e, each)[2], each) for each in longer]
-    return sorted(gains, key=lambda gain: -gain[0])[:_TRIED]
+    motion: _Motion, e: int, law: tuple[Term, ...], candidates: Sequence[tuple[Term, ...]]
+) -> list[tuple[Term, ...]]:
+    """Return the laws of one more term that explain most of a recovered force, and those with memory that do so."""
+    longer = sorted(_longer(law, [(each,) for each in candidates]), key=lambda each: -_regressed(motion, e, each)[2])
+    # any spring or friction is nearly one that yields late or soon
+    beyond = [at for at, each in enumerate(longer) if not has_memory(each)][:1] or [len(longer)]
+    without = [each for each in longer if has_memory(each) == has_memory(law)]
+    return [*without[:_TRIED], *(each for each in longer[: 0 if law else beyond[0]] if each not in without)]
+
+
+def _longer(law: tuple[Term, ...], added: Iterable[tuple[tuple[Term, ...], ...]]) -> list[tuple[Term, ...]]:
+    """Return a law with terms added that it has not, with one memory at most."""
+    found = [(*law, *chain.from_iterable(each)) for each in added if not any(group[0] in law for group in each)]
+    return [each for each in found if sum(one.exponent > 0 for one in each) <= 1]
 
 
 def _proposed_pairs(
-    motion: _Motion, e: int, law: tuple[Term, ...], candidates: Sequence[Term]
+    motion: _Motion, e: int, law: tuple[Term, ...], candidates: Sequence[tuple[Term, ...]]
 ) -> list[tuple[Term, ...]]:
     """Return laws of two more terms that explain most of a recovered force, the best first."""
-    pairs = [(*law, *pair) for pair in combinations([each for each in candidates if each not in law], 2)]
-    return sorted(pairs, key=lambda each: -_regressed(motion, e, each)[2])[:_PAIRS]
+    return sorted(_longer(law, combinations(candidates, 2)), key=lambda each: -_regressed(motion, e, each)[2])[
+        :_PAIRS
+    ]
 
 
 def _unexplained(law: LawFit) -> bool:
@@ -223,10 +280,12 @@ class _Motion:
         self.joint = smoothed.covariances[self.part][:, at[:, :, None], at[:, None, :]]
         rms = np.sqrt(np.mean(self.rate**2, axis=0))
         self.width = SIGN_WIDTH * np.where(rms > 0.0, rms, 1.0)
+        self.regressed: dict[tuple[int, tuple[Term, ...]], tuple[Samples, Samples, float]] = {}
 
-    def means(self, e: int, law: Sequence[Term]) -> Samples:
-        """Return (t, k): each term's mean given the samples."""
-        x, v, joint = self.stretch[:, e], self.rate[:, e], self.joint[:, e]
+    def means(self, e: int, law: Sequence[Term], limit: float) -> Samples:
+        """Return (t, k): each term's mean given the samples, that of one with memory at the recovered motion."""
+        x, v, joint = np.ascontiguousarray(self.stretch[:, e]), self.rate[:, e], self.joint[:, e]
+        remaining = np.empty(len(x))
         sd = np.sqrt(np.maximum(joint[:, 0, 0], 0.0))
         along = np.divide(joint[:, 0, 1], sd, out=np.zeros_like(sd), where=sd > 0.0)
         across = np.sqrt(np.maximum(joint[:, 1, 1] - along**2, 0.0))
@@ -234,11 +293,16 @@ class _Motion:
         for (a, wa), (b, wb) in product(zip(_NODES, _WEIGHTS, strict=True), repeat=2):
             xs, vs = x + a * sd, v + a * along + b * across
             for j, each in enumerate(law):
-                result[:, j] += wa * wb * each.of(xs, vs, self.width[e])
+                if not each.exponent:
+                    result[:, j] += wa * wb * each.of(xs, vs, self.width[e])
+        for j, each in enumerate(law):
+            if each.exponent > 0:
+                hysteretic_displacement(x, limit, each.exponent, remaining)
+                result[:, j] = remaining
         return result
 
     def variance(self, e: int, law: Sequence[Term], coefficients: Samples) -> Samples:
-        """Return (t,): of force less law."""
+        """Return (t,): of force less law, where one with memory is as if it were known."""
         gradient = np.zeros((len(self.stretch), 3))
         gradient[:, 2] = -1.0
         for value, each in zip(coefficients.tolist(), law, strict=True):
@@ -264,13 +328,22 @@ class _LinearLaw(Unbounded):
         return response, np.broadcast_to(self.values, (len(parameters), *self.values.shape))
 
 
-def _regressed(motion: _Motion, e: int, law: Sequence[Term]) -> tuple[Samples, Samples, float]:
+def _regressed(motion: _Motion, e: int, law: tuple[Term, ...]) -> tuple[Samples, Samples, float]:
     """Return coefficients, their standard errors, and the explained fraction of one force."""
+    if (e, law) not in motion.regressed:
+        limits = 0.5 * np.ptp(motion.stretch[:, e]) * _LIMITS if has_memory(law) else np.ones(1)
+        found = [_regressed_at(motion, e, law, limit) for limit in limits.tolist()]
+        motion.regressed[e, law] = max(found, key=lambda each: each[2])
+    return motion.regressed[e, law]
+
+
+def _regressed_at(motion: _Motion, e: int, law: tuple[Term, ...], limit: float) -> tuple[Samples, Samples, float]:
+    """Return the same for a given yield displacement."""
     force, k = motion.force[:, e], len(law)
     whole = float(force @ force)
     if not k or whole == 0.0:
         return np.zeros(k), np.full(k, np.inf), 0.0
-    values, coefficients, sd = motion.means(e, law), np.zeros(k), np.ones(len(force))
+    values, coefficients, sd = motion.means(e, law, limit), np.zeros(k), np.ones(len(force))
     size = np.maximum(np.sqrt(np.mean(values**2, axis=0)), 1e-300)
     for _ in range(_REWEIGHTED):
         sd = np.sqrt(motion.variance(e, law, coefficients))
@@ -281,6 +354,9 @@ def _regressed(motion: _Motion, e: int, law: Sequence[Term]) -> tuple[Samples, S
         found = fit(_LinearLaw(values / size / sd[:, None]), force / sd, coefficients * size)
         correlated = found.correlated_standard_errors
         errors = np.where(np.isfinite(correlated), correlated, found.standard_errors) / size
+    limited = [each.exponent < 0 for each in law]
+    # of a yield displacement the curve gives no error
+    coefficients[limited], errors[limited] = limit, np.nan
     return coefficients, errors, 1.0 - float(left @ left) / whole
 
 
@@ -290,13 +366,18 @@ def _fitted(motion: _Motion, laws: Laws) -> LawFit:
     start = np.concatenate([one[0] for one in by_force])
     curve = CurveFit(start, np.concatenate([one[1] for one in by_force]), np.array([one[2] for one in by_force]))
     response = LawResponse(problem, laws, recovered.sigma)
-    k, first = len(start), recovered.smoothed.means[motion.part.start, : 2 * problem.structure.dofs]
-    names = response.names[:k]
+    k, first = len(start), np.zeros(len(response.names) - len(start))
+    n, names = problem.structure.dofs, response.names[:k]
+    first[: 2 * n] = recovered.smoothed.means[motion.part.start, : 2 * n]
+    limits = np.array([each.exponent < 0 for law in laws for each in law], dtype=bool)
     known = 1.0 if recovered.sigma_known else None
     found = None
-    for begin in (start, np.zeros(k)):
+    for begin in (start, np.where(limits, start, 0.0)):
         try:
-            found = fit(response, response.observed, np.concatenate([begin, first]), sigma=known)
+            most = _ITERATIONS if limits.any() else 200
+            found = fit(
+                response, response.observed, np.concatenate([begin, first]), sigma=known, most_iterations=most
+            )
             break
         except ValueError:
             # the motion diverges from there
@@ -304,101 +385,15 @@ def _fitted(motion: _Motion, laws: Laws) -> LawFit:
                 raise
     if found is None:
         return LawFit(laws, names, start, curve.standard_errors, curve, None, np.inf, curve.explained)
-    n, squares = len(response.observed), found.sum_of_squares
-    criterion = (squares if recovered.sigma_known else n * log(max(squares, 1e-300) / n)) + k * log(n)
+    count, squares = len(response.observed), found.sum_of_squares
+    criterion = squares if recovered.sigma_known else count * log(max(squares, 1e-300) / count)
+    criterion += (len(first) - 2 * n + k) * log(count)
     coefficients, explained, place = found.parameters[:k], [], 0
     for e, law in enumerate(laws):
         force, own = motion.force[:, e], coefficients[place : place + len(law)]
-        left, place = force - motion.means(e, law) @ own, place + len(law)
+        limit = next((value for value, each in zip(own.tolist(), law, strict=True) if each.exponent < 0), 1.0)
+        forces = motion.means(e, law, limit) * [each.exponent >= 0 for each in law]
+        left, place = force - forces @ own, place + len(law)
         explained.append(1.0 - float(left @ left) / max(float(force @ force), 1e-300))
     errors = found.standard_errors[:k]
     return LawFit(laws, names, coefficients, errors, curve, found, float(criterion), np.array(explained))
-
-
-@dataclass(frozen=True, eq=False)
-class LawResponse(Unbounded):
-    """What the sensors of a problem would measure if the missing forces had laws, each sample over its noise.
-
-    The sign of a rate is Coulomb's: it jumps, and holds a rate at zero. Sensitivities are exact, to the error of the
-    integration. A motion that diverges has infinite responses.
-
-    Parameters
-    ----------
-    problem : structure, load, sensors and samples. All loads must be known.
-    laws : for each force its terms.
-    sigma : (s,) standard deviations of the sensors.
-
-    Raises
-    ------
-    ValueError : a load is not known, or there is not one law for each force.
-    """
-
-    problem: ForceProblem
-    laws: Sequence[Sequence[Term]]
-    sigma: Samples
-    _shape: Integers = field(init=False)
-    _at: Integers = field(init=False)
-    _sampled: Flags = field(init=False)
-    _substeps: Integers = field(init=False)
-
-    def __post_init__(self) -> None:
-        problem = self.problem
-        if len(self.laws) != problem.n_forces:
-            raise ValueError(f"law response: {len(self.laws)} laws of {problem.n_forces} forces: give one each")
-        if not np.all(np.isfinite(np.asarray(problem.load))):
-            raise ValueError("law response: the load is not finite everywhere: give a stretch in which it is known")
-        rows = [[t.x_power, t.x_odd, t.v_power, t.v_odd] for law in self.laws for t in law]
-        object.__setattr__(self, "_shape", np.array(rows, dtype=np.int64).reshape(-1, 4))
-        at = [e for e, law in enumerate(self.laws) for _ in law]
-        object.__setattr__(self, "_at", np.array(at, dtype=np.int64))
-        object.__setattr__(self, "_sampled", np.isfinite(problem.observed))
-        mass, _, stiffness = problem.structure.matrices
-        phase = 2.0 * np.pi * highest_frequency(mass, stiffness) * np.diff(problem.time)
-        object.__setattr__(self, "_substeps", np.maximum(1, np.ceil(phase / _PHASE)).astype(np.int64))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of coefficients, with the number of the force where there are several, then x0_1.., v0_1..."""
-        several = len(self.laws) > 1
-        terms = [t.name + f" ({e + 1})" * several for e, law in enumerate(self.laws) for t in law]
-        n = self.problem.structure.dofs
-        return (*terms, *(f"{name}0_{dof + 1}" for name in "xv" for dof in range(n)))
-
-    @property
-    def observed(self) -> Samples:
-        """(n,): the samples that are not missing over their noise, time after time."""
-        return np.asarray((self.problem.observed / self.sigma)[self._sampled])
-
-    def motion(self, parameters: Samples) -> tuple[Samples, Samples, Samples, Samples]:
-        """Return states (m, N, 2 n), forces (m, N, f), and derivatives of both by (m, p) parameters."""
-        problem, parameters = self.problem, np.ascontiguousarray(np.atleast_2d(parameters), dtype=np.float64)
-        n, (m, p), count = problem.structure.dofs, parameters.shape, len(problem.time)
-        state, by = np.empty((m, count, 2 * n)), np.empty((m, count, 2 * n, p))
-        forces, forces_by = np.empty((m, count, problem.n_forces)), np.empty((m, count, problem.n_forces, p))
-        load = np.ascontiguousarray(np.asarray(problem.load) @ problem.physics.input[n:].T)
-        law_motion(
-            problem.physics.system, np.ascontiguousarray(problem.physics.unknown[n:]),
-            np.ascontiguousarray(problem.forces, dtype=np.float64), self._shape, self._at,
-            load, problem.time, self._substeps, parameters,
-            state, by, forces, forces_by,
-        )  # fmt: skip
-        return state, forces, by, forces_by
-
-    def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
-        """Return responses, (m, n), and their derivatives, (m, n, p)."""
-        state, forces, by, forces_by = self.motion(parameters)
-        by_state, _, by_force = self.problem.physics.acceleration
-        n = self.problem.structure.dofs
-        response, sensitivities = [], []
-        for sensor, sigma in zip(self.problem.sensors, self.sigma.tolist(), strict=True):
-            at = sensor.dof - 1
-            if sensor.quantity == "acceleration":
-                # what the load adds at once is not in the samples of the problem
-                one = state @ by_state[at] + forces @ by_force[at]
-                each = np.einsum("d,mtdp->mtp", by_state[at], by) + np.einsum("f,mtfp->mtp", by_force[at], forces_by)
-            else:
-                row = at + n * QUANTITIES.index(sensor.quantity)
-                one, each = state[..., row], by[..., row, :]
-            response.append(one / sigma)
-            sensitivities.append(each / sigma)
-        return (np.stack(response, axis=-1)[:, self._sampled], np.stack(sensitivities, axis=2)[:, self._sampled])

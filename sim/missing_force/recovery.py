@@ -1,12 +1,13 @@
-"""A missing force of unknown roughness, with a band that holds for forces that jump, too.
+"""A missing force of unknown roughness, with its band.
 
-Its amplitude, its length and the sensors' noise have a posterior, whose peak is found and whose width is in the band.
+Its roughness, amplitude and length, and the sensors' noise have a posterior, whose width is in the band.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import log, pi
 
 import numpy as np
@@ -18,8 +19,8 @@ from sim.laboratory.structure import highest_frequency
 from sim.missing_force.smoother import ForceProblem, SmoothedForce, characteristic_rate, reach
 from sim.missing_force.state_space import Matern
 
-# relative to the most probable order: a rougher one that is at least as probable gives the band
-_IMPLAUSIBLE = 0.05
+# probability of an order that is left out
+_IMPLAUSIBLE = 0.01
 # rad between two instants: a unit mistake, as no structure is sampled so coarsely
 _LARGEST_PHASE = 1e3
 # a force of which the samples take away less of the variance is not seen
@@ -32,8 +33,8 @@ _AMPLITUDE, _NOISE = 0.2, 0.05
 _ZERO = 1e-8
 # the search ends at so many standard deviations of the above
 _FARTHEST = 4.0
-# of the median interval
-_SHORTEST = 0.1
+# of the median interval: a force that is shorter is white noise, or cannot be told from noise that is not known
+_SHORTEST, _TOLD_FROM_NOISE = 0.1, 1.0
 # of the logarithms, for slopes of a likelihood of many samples, whose rounding is large
 _STEP = 1e-5
 # of the logarithms, for second differences that rounding does not reach
@@ -54,10 +55,8 @@ class RecoveredForce:
 
     Parameters
     ----------
-    smoothed : means of the plausible orders, weighted by their probabilities; covariances of the band's order.
+    smoothed : of the mixture over orders, amplitudes, lengths and noise, as probable as each is given the samples.
     orders : compared, with their posterior probabilities.
-    band_order : the roughest one that is not implausible. A smoother one's band is too narrow where a force jumps,
-        and samples rarely show it.
     priors, sigma : the most probable: of each force, and (s,) of the sensors' noise.
     sigma_known : whether the noise was given.
     seen : (f,) fraction of each force's variance that the samples take away, 0 to 1.
@@ -66,7 +65,6 @@ class RecoveredForce:
 
     smoothed: SmoothedForce
     orders: dict[int, float]
-    band_order: int
     priors: tuple[Matern, ...]
     sigma: Samples
     sigma_known: bool
@@ -125,27 +123,16 @@ def recover_force(
         raise ValueError("missing force: the likelihood is finite nowhere: the model may diverge, or samples be huge")
     probability = np.exp(evidence - evidence.max())
     probability /= probability.sum()
-    plausible = np.flatnonzero(probability >= _IMPLAUSIBLE * probability.max()).tolist()
+    plausible = np.flatnonzero(probability >= _IMPLAUSIBLE).tolist()
     smoothed = {i: _smoothed(problem, searches[i], posteriors[i]) for i in plausible}
-    mean = np.zeros((len(problem.time), 2 * problem.structure.dofs + 3 * problem.n_forces))
-    for i, each in smoothed.items():
-        mean += probability[i] / probability[plausible].sum() * each.means
-    rough = min(plausible, key=lambda i: orders[i])
-    away = smoothed[rough].means - mean
-    covariance = smoothed[rough].covariances + away[:, :, None] * away[:, None, :]
+    weights = (probability[plausible] / probability[plausible].sum()).tolist()
+    mixed = _mixture(weights, iter(smoothed.values()))
     best = int(np.argmax(evidence))
     priors, noise = searches[best].hyperparameters(posteriors[best].mode)
-    result = SmoothedForce(problem.time, mean, covariance, problem.n_forces, smoothed[best].log_likelihood)
     return RecoveredForce(
-        result,
-        dict(zip(orders, probability.tolist(), strict=True)),
-        orders[rough],
-        priors,
-        noise,
-        given is not None,
-        _seen(problem, smoothed[rough], searches[rough], posteriors[rough]),
-        float(evidence[best]),
-    )
+        mixed, dict(zip(orders, probability.tolist(), strict=True)), priors, noise, given is not None,
+        _seen(problem, smoothed[best], searches[best], posteriors[best]), float(evidence[best]),
+    )  # fmt: skip
 
 
 def evidence_for(problem: ForceProblem, recovered: RecoveredForce, force: int) -> float:
@@ -246,8 +233,7 @@ class _Search:
             width += [_WIDE["sigma"]] * len(spread)
         self.centre, self.width = np.array(centre), np.array(width)
         self.lower, self.upper = self.centre - _FARTHEST * self.width, self.centre + _FARTHEST * self.width
-        # a force that is much shorter than the samples' interval is white noise
-        shortest = log(_SHORTEST * float(np.median(np.diff(problem.time))))
+        shortest = log((_TOLD_FROM_NOISE if sigma is None else _SHORTEST) * float(np.median(np.diff(problem.time))))
         self.lower[f : 2 * f] = np.minimum(np.maximum(self.lower[f : 2 * f], shortest), self.centre[f : 2 * f])
 
     def hyperparameters(self, at: Samples) -> tuple[tuple[Matern, ...], Samples]:
@@ -293,23 +279,19 @@ def _laplace(search: _Search, also: Samples | None = None) -> _Laplace:
     """
     p = len(search.centre)
     # amplitude and length trade off: the best of a coarse grid is a safe start
-    f = search.forces
-    starts = []
-    for louder in (-1.0, 0.0, 1.0):
-        for longer in (-1.0, 0.0, 1.0):
-            at = search.centre.copy()
-            at[:f] += louder * search.width[:f]
-            at[f : 2 * f] += longer * search.width[f : 2 * f]
-            at = np.maximum(at, search.lower)
-            starts.append((search.cost(at), at))
-    if also is not None:
-        at = np.clip(also, search.lower, search.upper)
-        starts.append((search.cost(at), at))
-    start = min(starts, key=lambda each: each[0])[1]
+    f, starts = search.forces, [] if also is None else [np.clip(also, search.lower, search.upper)]
+    for louder, longer in product((-1.0, 0.0, 1.0), repeat=2):
+        away = np.repeat([louder, longer, 0.0], [f, f, p - 2 * f]) * search.width
+        starts.append(np.maximum(search.centre + away, search.lower))
+    # noise may be taken for a force that is as short: once more from much noise
+    noisy = search.centre + np.repeat([0.0, search.width[-1]], [2 * f, p - 2 * f])
     bounds = list(zip(search.lower, search.upper, strict=True))
-    found = minimize(
-        search.cost, start, method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-9, "maxiter": 100, "eps": _STEP}
-    )
+    begins = [min(starts, key=search.cost), noisy][: 1 + (p > 2 * f)]
+    found = min(
+        (minimize(search.cost, at, method="L-BFGS-B", bounds=bounds,
+                  options={"ftol": 1e-9, "maxiter": 100, "eps": _STEP}) for at in begins),
+        key=lambda each: float(each.fun),
+    )  # fmt: skip
     mode, least = np.asarray(found.x), float(found.fun)
     curvature = second_differences(search.cost, mode, np.full(p, _DIFFERENCE), least)
     values, vectors = np.linalg.eigh(curvature)

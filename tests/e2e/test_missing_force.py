@@ -127,7 +127,7 @@ def test_reads_a_run_file_with_a_gap_and_a_restart(tmp_path, model, capsys, monk
     assert [axis.get_ylabel() for axis in figures[0].axes] == ["force [N]"] * 3
     # the law is a cubic of the stretch
     stretch, law = over_stretch.lines[1].get_data()
-    np.testing.assert_allclose(law[:200], ALPHA * stretch[:200] ** 3, rtol=0.02)
+    np.testing.assert_allclose(law[:200], ALPHA * stretch[:200] ** 3, atol=0.02 * np.nanmax(law))
     assert len(over_rate.lines) == 2
     sampled = np.loadtxt(out, delimiter=",", skiprows=1)[:, -1]
     # 20 lost samples, and one instant at the restart
@@ -321,9 +321,9 @@ def test_a_law_that_does_not_explain_the_record_has_no_standard_errors(tmp_path,
         # a wrong sign
         ([1.0, -1.0, 1.0], "sensor 2, acc: its estimated noise is"),
         # acceleration in m/s2 that is in g
-        ([1.0, 1.0 / 9.80665, 1.0], "sensors contradict each other (check unit, sign and dof)"),
+        ([1.0, 1.0 / 9.80665, 1.0], "sensor 1, x: its estimated noise is"),
         # displacement in mm that is in µm
-        ([1e3, 1.0, 1.0], "sensors contradict each other (check unit, sign and dof)"),
+        ([1e3, 1.0, 1.0], "contradicts the other sensors or the model: check unit, sign and dof"),
     ],
 )
 def test_a_wrong_unit_or_sign_is_reported(tmp_path, model, capsys, columns, message):

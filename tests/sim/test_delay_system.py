@@ -46,12 +46,9 @@ def test_a_disturbance_is_the_variation_of_parameters():
     # eq. 11 for a step at 0.73 s: x = A^-1 (exp(A (t - 0.73)) - 1) G
     g, time = np.array([[0.0], [2.0]]), np.linspace(0.0, 4.0, 90)
     system = DelaySystem(
-        *(OSCILLATOR, np.zeros(2)),
-        g=g,
-        disturbance=lambda t: np.where(t > 0.73, 1.0, 0.0)[:, None],
-        c=np.array([[1.0, 0.0]]),
-        breaks=(0.73,),
-    )
+        *(OSCILLATOR, np.zeros(2)), g=g, disturbance=lambda t: np.where(t > 0.73, 1.0, 0.0)[:, None],
+        c=np.array([[1.0, 0.0]]), breaks=(0.73,),
+    )  # fmt: skip
     found = system.solve(4.0).output(time)
     lag = np.maximum(time - 0.73, 0.0)
     expected = [np.linalg.solve(OSCILLATOR, (expm(OSCILLATOR * t) - np.eye(2)) @ g)[0, 0] for t in lag]

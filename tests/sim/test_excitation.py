@@ -22,11 +22,9 @@ from sim.excitation.excitations import (
 RATE = 256.0
 TIME = np.arange(int(240 * RATE)) / RATE
 ALL = [
-    Harmonic(amplitude=2.0, frequency=1.5),
-    Sweep(amplitude=2.0, start=0.5, stop=5.0, duration=20.0),
-    BandNoise(rms=0.5, low=1.0, high=8.0, seed=3),
-    Earthquake(rms=1.2, seed=3),
-]
+    Harmonic(amplitude=2.0, frequency=1.5), Sweep(amplitude=2.0, start=0.5, stop=5.0, duration=20.0),
+    BandNoise(rms=0.5, low=1.0, high=8.0, seed=3), Earthquake(rms=1.2, seed=3),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("excitation", ALL, ids=lambda e: type(e).__name__)

@@ -73,13 +73,8 @@ def solved(test, preload, tilt):
         turning = b * (floor[0] - floor[1]) / (test.carriage * test.gyration**2)
         overstress = viscous * strain_rate - y[6] / pad.relaxation_time
         return [
-            *y[3:6],
-            carriage - GRAVITY,
-            turning,
-            carriage - (push - bolt) / test.impactor,
-            overstress,
-            strain_rate,
-        ]
+            *y[3:6], carriage - GRAVITY, turning, carriage - (push - bolt) / test.impactor, overstress, strain_rate,
+        ]  # fmt: skip
 
     def leaves(t, y, pressed):
         return pad.stress(y[2] / pad.thickness) + y[6] if pressed else y[7] * pad.thickness - y[2]

@@ -121,14 +121,9 @@ def test_a_moving_mass_feels_its_acceleration():
 def test_perfect_actuators_repeat_the_building(case):
     acceleration = motion(3.0, 2)
     loop = HybridLoop(
-        structure=numerical_building(case, drawn_plants(2, seed=1)),
-        specimen=specimen(drawn_plants(2, seed=1)),
-        excitation=ground_forces(case, acceleration),
-        dt=DT,
-        duration=3.0,
-        coupling=COUPLING,
-        draws=(2,),
-    )
+        structure=numerical_building(case, drawn_plants(2, seed=1)), specimen=specimen(drawn_plants(2, seed=1)),
+        excitation=ground_forces(case, acceleration), dt=DT, duration=3.0, coupling=COUPLING, draws=(2,),
+    )  # fmt: skip
     record, reference = loop.run(), reference_response(case, acceleration, DT)
     found = criteria(record.command[..., 0], record.measured[..., 0], record.displacement, reference, SAMPLE_RATE)
     np.testing.assert_array_equal(found[:3], np.zeros((3, 2)))
@@ -139,15 +134,10 @@ def test_the_plant_alone_makes_every_case_unstable():
     acceleration = motion(8.0, 1, rms=0.1)
     parts = zip(*(numerical_building(case).matrices for case in Case), strict=True)
     loop = HybridLoop(
-        structure=Structure(*map(np.array, parts)),
-        specimen=specimen(),
-        excitation=np.concatenate([ground_forces(case, acceleration) for case in Case], axis=1),
-        dt=DT,
-        duration=8.0,
-        coupling=COUPLING,
-        draws=(4,),
-        transfer=TransferChain((BenchmarkPlant(),)),
-    )
+        structure=Structure(*map(np.array, parts)), specimen=specimen(),
+        excitation=np.concatenate([ground_forces(case, acceleration) for case in Case], axis=1), dt=DT,
+        duration=8.0, coupling=COUPLING, draws=(4,), transfer=TransferChain((BenchmarkPlant(),)),
+    )  # fmt: skip
     grown = np.abs(loop.run().command[..., 0])
     assert np.all(np.max(grown[-4096:], axis=0) > 5.0 * np.max(grown[8192:12288], axis=0))
 

@@ -312,11 +312,9 @@ def test_only_the_tests_that_diverge_end():
 
 def test_a_stream_gives_what_came_before_the_end_and_names_the_actuator():
     test = loop(
-        structure=Structure(np.diag([MASS, MASS]), DAMPING, STIFFNESS),
-        transfer=SeparateActuators((TransferChain(), TransferChain((Delay(0.08),)))),
-        stroke=0.02,
-        duration=12.0,
-    )
+        structure=Structure(np.diag([MASS, MASS]), DAMPING, STIFFNESS), transfer=SeparateActuators((TransferChain(),
+        TransferChain((Delay(0.08),)))), stroke=0.02, duration=12.0,
+    )  # fmt: skip
     rows = []
     with pytest.raises(HybridInstability) as caught:
         rows += test.chunks(100)

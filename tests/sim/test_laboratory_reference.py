@@ -10,7 +10,7 @@ from sim.laboratory.elements import BoucWenSpring, Dashpot, ElastoplasticSpring,
 from sim.laboratory.integrators import ChenRicles, ExplicitNewmark, KolayRicles, RosenbrockW
 from sim.laboratory.loop import HybridInstability, HybridLoop
 from sim.laboratory.structure import Springs, Structure, classical_damping
-from tests.oracles.laboratory_loop import reference_motion
+from tests.oracles.hybrid_loop import reference_motion
 from tests.oracles.oscillators import linear_from_rest
 
 MASS = np.diag([1000.0, 800.0])

@@ -19,7 +19,8 @@ from replay import Progress, silent
 from replay.pictures import new_drawing
 from sim.fitting.fit import Fits, fit_many
 from sim.laboratory.structure import Structure
-from sim.missing_force.law_fit import LawResponse, curve_fit
+from sim.missing_force.law_fit import curve_fit
+from sim.missing_force.law_motion import LawResponse
 from sim.missing_force.law_terms import Term, term
 from sim.missing_force.recovery import RecoveredForce, recover_force
 from sim.missing_force.smoother import ForceProblem

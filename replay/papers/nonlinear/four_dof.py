@@ -91,14 +91,9 @@ def identify_four_masses(runs: int, seed: int, progress: Progress) -> FourMassSt
         variants.append((way, np.array([way.percent(seed, run) for run in range(number)])))
         progress("variants", done + 1, len(_WAYS))
     return FourMassStudy(
-        seed,
-        records[0],
-        tuple(parametric),
-        tuple(joint),
-        tuple(recover_law(records[0], held) for held in _HELD),
-        fit_stiffness(records[0], free=(*SPRINGS, "alpha1")),
-        tuple(variants),
-    )
+        seed, records[0], tuple(parametric), tuple(joint), tuple(recover_law(records[0], held) for held in _HELD),
+        fit_stiffness(records[0], free=(*SPRINGS, "alpha1")), tuple(variants),
+    )  # fmt: skip
 
 
 class Way(NamedTuple):

@@ -153,16 +153,12 @@ def _found(study: FourMassStudy) -> Table:
     confirmed = study.confirmed
     law = f"cubic {confirmed.percent[4]:.1f} ± {confirmed.standard_errors[4]:.1f} %"
     rows: list[Sequence[object] | None] = [
-        ("truth", "", *_cells(study.record.actual_percent, ".1f"), ""),
-        ("paper", "aim", None, None, "85", None, f"{_PAPER_HOURS:g} h"),
-        None,
-        *_of_records(study, "law known", study.parametric),
-        None,
-        *_of_records(study, "unknown, found too", study.joint),
-        None,
-        (f"fitted: {law}", "record 1", *_cells(confirmed.percent[:4], ".2f"), f"{confirmed.seconds:.2g} s"),
-        ("", "standard error", *_cells(confirmed.standard_errors[:4], ".3f"), ""),
-    ]
+        ("truth", "", *_cells(study.record.actual_percent, ".1f"), ""), ("paper", "aim", None, None, "85", None,
+        f"{_PAPER_HOURS:g} h"), None, *_of_records(study, "law known", study.parametric), None, *_of_records(study,
+        "unknown, found too", study.joint), None, (f"fitted: {law}", "record 1", *_cells(confirmed.percent[:4],
+        ".2f"), f"{confirmed.seconds:.2g} s"), ("", "standard error", *_cells(confirmed.standard_errors[:4], ".3f"),
+        ""),
+    ]  # fmt: skip
     return Table("Stiffnesses found", (words("cubic spring"), words(), *map(Column, (*SPRINGS, "one takes"))), rows)
 
 
@@ -241,14 +237,9 @@ def force(study: FourMassStudy) -> Drawing:
     one, axis = study.laws[0], figure.add_subplot(grid[0, :])
     recovered, deviation = one.recovered.force[:, 0], one.recovered.force_sd[:, 0]
     axis.fill_between(
-        record.time,
-        recovered - _REACH * deviation,
-        recovered + _REACH * deviation,
-        color="tab:blue",
-        alpha=0.25,
-        linewidth=0.0,
-        label="band of 95 %",
-    )
+        record.time, recovered - _REACH * deviation, recovered + _REACH * deviation, color="tab:blue", alpha=0.25,
+        linewidth=0.0, label="band of 95 %",
+    )  # fmt: skip
     axis.plot(record.time, recovered, color="tab:blue", label=f"recovered, k1 held at {one.held:g} %")
     axis.plot(record.time, cubic * displacement**3, "--", color="black", linewidth=1.0, label="true")
     axis.set(xlabel="time [s]", ylabel="force [N]")

@@ -6,58 +6,133 @@ keeps its rate zero, no more than its law. A step is cut at the first change wit
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from sim.arrays import Flags, Integers, Samples
+from sim.fitting.regression import Unbounded
 from sim.kernels import inlined, kernel, part
+from sim.laboratory.structure import highest_frequency
+from sim.missing_force.law_terms import Model, State, Term, has_memory, law_rates, power_of, rate_at
+from sim.missing_force.smoother import ForceProblem
+from sim.missing_force.state_space import QUANTITIES
 
+# of the time in which a hysteretic force would settle: the longest step, less than half of what is stable
+_SETTLING, _MOST_PIECES = 0.5, 30
 # cuts of one step at events; more are of forces that change their signs without an end
 _MOST_CUTS = 40
 # of a step: how exactly an event is located
 _LOCATED = 1e-11
 # of the largest rate so far, and of the friction force: an event function below minus this is negative
 _NEGATIVE = 1e-13
+# largest phase of the highest mode per Runge-Kutta step: the error of its phase is 1e-6 per radian; less where a rate
+# jumps as the motion turns
+_PHASE, _TURNING_PHASE = 0.1, 0.025
 
 
-class Model(NamedTuple):
-    """A structure of n degrees of freedom with laws of k terms for f forces, and the coefficients of these.
+@dataclass(frozen=True, eq=False)
+class LawResponse(Unbounded):
+    """What the sensors of a problem would measure if the missing forces had laws, each sample over its noise.
+
+    The sign of a rate is Coulomb's: it jumps, and holds a rate at zero. Sensitivities are exact, to the error of the
+    integration. A motion that diverges has infinite responses.
 
     Parameters
     ----------
-    system : (2 n, 2 n).
-    unknown : (n, f), accelerations by forces, minus included.
-    places : (n, f).
-    shape, at : (k, 4), powers and signs of each term; (k,), the force it belongs to.
-    rubs : (f,), whether a force has a term of sign v.
-    coefficients : (k,).
-    mode : (f,), sign of the rate at each force; 0: it is held.
+    problem : structure, load, sensors and samples. All loads must be known.
+    laws : for each force its terms.
+    sigma : (s,) standard deviations of the sensors.
+
+    Raises
+    ------
+    ValueError : a load is not known, or there is not one law for each force.
     """
 
-    system: Samples
-    unknown: Samples
-    places: Samples
-    shape: Integers
-    at: Integers
-    rubs: Flags
-    coefficients: Samples
-    mode: Integers
+    problem: ForceProblem
+    laws: Sequence[Sequence[Term]]
+    sigma: Samples
+    _shape: Integers = field(init=False)
+    _at: Integers = field(init=False)
+    _sampled: Flags = field(init=False)
+    _substeps: Integers = field(init=False)
 
+    def __post_init__(self) -> None:
+        problem = self.problem
+        if len(self.laws) != problem.n_forces:
+            raise ValueError(f"law response: {len(self.laws)} laws of {problem.n_forces} forces: give one each")
+        if not np.all(np.isfinite(np.asarray(problem.load))):
+            raise ValueError("law response: the load is not finite everywhere: give a stretch in which it is known")
+        rows = [[t.x_power, t.x_odd, t.v_power, t.v_odd, t.exponent] for law in self.laws for t in law]
+        object.__setattr__(self, "_shape", np.array(rows, dtype=np.int64).reshape(-1, 5))
+        at = [e for e, law in enumerate(self.laws) for _ in law]
+        object.__setattr__(self, "_at", np.array(at, dtype=np.int64))
+        object.__setattr__(self, "_sampled", np.isfinite(problem.observed))
+        mass, _, stiffness = problem.structure.matrices
+        phase = 2.0 * np.pi * highest_frequency(mass, stiffness) * np.diff(problem.time)
+        object.__setattr__(
+            self,
+            "_substeps",
+            np.maximum(1, np.ceil(phase / (_TURNING_PHASE if any(map(has_memory, self.laws)) else _PHASE))).astype(
+                np.int64
+            ),
+        )
 
-class State(NamedTuple):
-    """A state, (d,), its derivatives, (d, p), the rates of both, and the forces, (f,) and (f, p)."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of coefficients, with the number of the force where there are several, then x0_1.., v0_1.., h0_1..."""
+        several = len(self.laws) > 1
+        terms = [t.name + f" ({e + 1})" * several for e, law in enumerate(self.laws) for t in law]
+        n = self.problem.structure.dofs
+        first = [f"h0_{e + 1}" for e, law in enumerate(self.laws) if has_memory(law)]
+        return (*terms, *(f"{name}0_{dof + 1}" for name in "xv" for dof in range(n)), *first)
 
-    z: Samples
-    by: Samples
-    dz: Samples
-    dby: Samples
-    force: Samples
-    force_by: Samples
+    @property
+    def observed(self) -> Samples:
+        """(n,): the samples that are not missing over their noise, time after time."""
+        return np.asarray((self.problem.observed / self.sigma)[self._sampled])
+
+    def motion(self, parameters: Samples) -> tuple[Samples, Samples, Samples, Samples]:
+        """Return states (m, N, d), forces (m, N, f), and derivatives of both by (m, p) parameters."""
+        problem, parameters = self.problem, np.ascontiguousarray(np.atleast_2d(parameters), dtype=np.float64)
+        n, (m, p), count = problem.structure.dofs, parameters.shape, len(problem.time)
+        d = p - len(self._shape)
+        state, by = np.empty((m, count, d)), np.empty((m, count, d, p))
+        forces, forces_by = np.empty((m, count, problem.n_forces)), np.empty((m, count, problem.n_forces, p))
+        load = np.ascontiguousarray(np.asarray(problem.load) @ problem.physics.input[n:].T)
+        law_motion(
+            problem.physics.system, np.ascontiguousarray(problem.physics.unknown[n:]),
+            np.ascontiguousarray(problem.forces, dtype=np.float64), self._shape, self._at,
+            load, problem.time, self._substeps, parameters,
+            state, by, forces, forces_by,
+        )  # fmt: skip
+        return state, forces, by, forces_by
+
+    def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
+        """Return responses, (m, n), and their derivatives, (m, n, p)."""
+        state, forces, by, forces_by = self.motion(parameters)
+        by_state, _, by_force = self.problem.physics.acceleration
+        n = self.problem.structure.dofs
+        response, sensitivities = [], []
+        for sensor, sigma in zip(self.problem.sensors, self.sigma.tolist(), strict=True):
+            at = sensor.dof - 1
+            if sensor.quantity == "acceleration":
+                # what the load adds at once is not in the samples of the problem
+                one = state[..., : 2 * n] @ by_state[at] + forces @ by_force[at]
+                each = np.einsum("d,mtdp->mtp", by_state[at], by[:, :, : 2 * n])
+                each += np.einsum("f,mtfp->mtp", by_force[at], forces_by)
+            else:
+                row = at + n * QUANTITIES.index(sensor.quantity)
+                one, each = state[..., row], by[..., row, :]
+            response.append(one / sigma)
+            sensitivities.append(each / sigma)
+        return (np.stack(response, axis=-1)[:, self._sampled], np.stack(sensitivities, axis=2)[:, self._sampled])
 
 
 class Room(NamedTuple):
-    """What steps work in: the load, (n,), a state and its derivatives, and numbers of forces, see `_law_rates`."""
+    """What steps work in: the load, (n,), a state and its derivatives, and numbers of forces, see `law_rates`."""
 
     load: Samples
     z: Samples
@@ -77,17 +152,18 @@ def law_motion(
     ----------
     system, unknown, places, shape, at : of `Model`.
     load : (N, n), as accelerations, linear between instants. time : (N,). substeps : (N - 1,).
-    parameters : (m, k + 2 n): coefficients, and the state at the first instant.
-    state, sensitivities : (m, N, 2 n), (m, N, 2 n, k + 2 n), filled. Not finite from where a motion diverges.
-    forces, forces_by : (m, N, f), (m, N, f, k + 2 n), filled: what the laws amount to.
+    parameters : (m, k + d): coefficients, and the state at the first instant.
+    state, sensitivities : (m, N, d), (m, N, d, k + d), filled. Not finite from where a motion diverges.
+    forces, forces_by : (m, N, f), (m, N, f, k + d), filled: what the laws amount to.
     """
-    d, (k, p), f = len(system), (len(shape), parameters.shape[1]), places.shape[1]
-    rubs = np.zeros(f, np.bool_)
+    (n, f), (k, p) = places.shape, (len(shape), parameters.shape[1])
+    d, rubs = p - k, np.zeros(f, np.bool_)
+    memory = 2 * n - 1 + np.cumsum(shape[:, 4] > 0)
     for j in range(k):
-        rubs[at[j]] |= shape[j, 2] == 0 and shape[j, 3] == 1
-    model = Model(system, unknown, places, shape, at, rubs, np.empty(k), np.zeros(f, np.int64))
-    largest, loads = np.zeros(f), np.empty((2, d // 2))
-    now, room = _state(d, f, p), _room(d, f, p, max(k, f))
+        rubs[at[j]] |= shape[j, 2] == 0 and shape[j, 3] == 1 and shape[j, 4] == 0
+    model = Model(system, unknown, places, shape, at, memory, rubs, np.empty(k), np.zeros(f, np.int64))
+    largest, loads = np.zeros(f), np.empty((2, n))
+    now, room = _state(d, f, p), _room(d, n, f, p, max(k, f))
     # the forces are those of the state that was last computed
     end = State(np.empty(d), np.empty((d, p)), np.empty(d), np.empty((d, p)), now.force, now.force_by)
     # the same without derivatives, to locate events
@@ -99,11 +175,11 @@ def law_motion(
             now.by[a, k + a] = 1.0
         largest[:] = 1e-300
         for e in range(f):
-            model.mode[e] = -1 if _rate(model, e, now.z) < 0.0 else 1
+            model.mode[e] = -1 if rate_at(model, e, now.z) < 0.0 else 1
         for i in range(len(time)):
             loads[0] = load[i]
             if i == 0:
-                _law_rates(model, loads[0], now.z, now.by, now, room.work)
+                law_rates(model, loads[0], now.z, now.by, now, room.work)
             state[m, i], sensitivities[m, i], forces[m, i], forces_by[m, i] = now.z, now.by, now.force, now.force_by
             if i + 1 == len(time):
                 break
@@ -113,7 +189,7 @@ def law_motion(
             for s in range(substeps[i]):
                 until, cuts = whole * (s + 1) / substeps[i], 0
                 while since < until:
-                    h, e = until - since, -1
+                    h, e = min(until - since, _settling(model, now.z, until / (s + 1) / _MOST_PIECES)), -1
                     _step(model, loads, since, h, now.z, now.by, now.dz, now.dby, end, room)
                     cut = h
                     if rubs.any() and cuts < _MOST_CUTS:
@@ -121,12 +197,12 @@ def law_motion(
                     if cut < h:
                         _step(model, loads, since, cut, now.z, now.by, now.dz, now.dby, end, room)
                     now.z[:], now.by[:], now.dz[:], now.dby[:] = end.z, end.by, end.dz, end.dby
-                    since = until if cut == h else since + cut
+                    since = until if cut == until - since else since + cut
                     if e >= 0:
                         cuts += 1
                         room.load[:] = loads[0] + since * loads[1]
                         _cross(model, e, now, tried, bare)
-                        _law_rates(model, room.load, now.z, now.by, now, room.work)
+                        law_rates(model, room.load, now.z, now.by, now, room.work)
             if not np.isfinite(now.z).all():
                 state[m, i + 1 :] = np.inf
                 sensitivities[m, i + 1 :] = np.inf
@@ -141,17 +217,21 @@ def _state(d: int, f: int, p: int) -> State:
 
 
 @part
-def _room(d: int, f: int, p: int, wide: int) -> Room:
-    return Room(np.empty(d // 2), np.empty(d), np.empty((d, p)), np.empty((6 + f + p, wide)))
+def _room(d: int, n: int, f: int, p: int, wide: int) -> Room:
+    return Room(np.empty(n), np.empty(d), np.empty((d, p)), np.empty((6 + f + p, wide)))
 
 
 @part
-def _rate(model: Model, e: int, z: Samples) -> float:
-    """Return the rate at a force."""
-    rate, n = 0.0, len(model.places)
-    for a in range(n):
-        rate += model.places[a, e] * z[n + a]
-    return rate
+def _settling(model: Model, z: Samples, least: float) -> float:
+    """Return the longest step in which hysteretic forces are stable, no shorter than the least; inf without any."""
+    longest = np.inf
+    for j in range(len(model.shape)):
+        exponent = model.shape[j, 4]
+        if exponent > 0:
+            limit, rate = abs(model.coefficients[j + 1]), abs(rate_at(model, model.at[j], z))
+            steep = exponent * power_of(max(1.0, abs(z[model.memory[j]] / limit)), exponent - 1)
+            longest = min(longest, max(least, _SETTLING * limit / max(rate * steep, 1e-300)))
+    return longest
 
 
 @kernel
@@ -170,14 +250,14 @@ def _step(
         if stage < 4:
             room.z[:] = z + h * share * end.dz
             room.by[:] = by + h * share * end.dby
-            _law_rates(model, room.load, room.z, room.by, end, room.work)
+            law_rates(model, room.load, room.z, room.by, end, room.work)
             weight = h / 6.0 if stage == 3 else h / 3.0
             for a in range(d):
                 end.z[a] += weight * end.dz[a]
                 for c in range(p):
                     end.by[a, c] += weight * end.dby[a, c]
         else:
-            _law_rates(model, room.load, end.z, end.by, end, room.work)
+            law_rates(model, room.load, end.z, end.by, end, room.work)
 
 
 @inlined
@@ -190,7 +270,7 @@ def _first_event(
     It is the first zero of the least event function: regula falsi of Illinois.
     """
     for j in range(len(model.mode)):
-        largest[j] = max(largest[j], abs(_rate(model, j, end.z)))
+        largest[j] = max(largest[j], abs(rate_at(model, j, end.z)))
     least, e = _margin(model, end.z, largest, bare.work)
     high, cut = h, h
     if least >= -_NEGATIVE:
@@ -245,7 +325,7 @@ def _margin(model: Model, z: Samples, largest: Samples, work: Samples) -> tuple[
         if not model.rubs[e]:
             continue
         if model.mode[e]:
-            value = model.mode[e] * _rate(model, e, z) / largest[e]
+            value = model.mode[e] * rate_at(model, e, z) / largest[e]
         else:
             value = 1.0 - abs(work[1, e]) / max(work[0, e], 1e-300)
         if value < least:
@@ -285,7 +365,7 @@ def _cross(model: Model, e: int, now: State, tried: State, bare: Room) -> None:
     """Change the modes at the event of force e, and the derivatives of the state: its instant depends on them."""
     n, places = len(model.places), model.places
     jump = _switch(model, e, now.z, tried, bare)
-    _law_rates(model, bare.load, now.z, bare.by, tried, bare.work)
+    law_rates(model, bare.load, now.z, bare.by, tried, bare.work)
     speed = 0.0
     for a in range(n):
         speed += places[a, e] * now.dz[n + a]
@@ -302,20 +382,20 @@ def _cross(model: Model, e: int, now: State, tried: State, bare: Room) -> None:
 def _switch(model: Model, e: int, z: Samples, tried: State, bare: Room) -> bool:
     """Change the modes where the event function of force e is zero; return whether it is a change at once."""
     mode, work = model.mode, bare.work
-    _law_rates(model, bare.load, z, bare.by, tried, work)
+    law_rates(model, bare.load, z, bare.by, tried, work)
     slid = mode[e] != 0
     if slid:
-        if mode[e] * _rate(model, e, tried.dz) >= 0.0:
+        if mode[e] * rate_at(model, e, tried.dz) >= 0.0:
             return False
         mode[e] = -mode[e]
-        _law_rates(model, bare.load, z, bare.by, tried, work)
-        if mode[e] * _rate(model, e, tried.dz) <= 0.0 and work[0, e] > 0.0:
+        law_rates(model, bare.load, z, bare.by, tried, work)
+        if mode[e] * rate_at(model, e, tried.dz) <= 0.0 and work[0, e] > 0.0:
             mode[e] = 0
     else:
         mode[e] = 1 if work[1, e] > 0.0 else -1
     # what is held elsewhere has another force now
     for _ in range(2 * len(mode)):
-        _law_rates(model, bare.load, z, bare.by, tried, work)
+        law_rates(model, bare.load, z, bare.by, tried, work)
         changed = False
         for other in range(len(mode)):
             if model.rubs[other] and mode[other] == 0 and abs(work[1, other]) > work[0, other] * (1.0 + 1e-9):
@@ -324,121 +404,3 @@ def _switch(model: Model, e: int, z: Samples, tried: State, bare: Room) -> bool:
         if not changed:
             break
     return bool(slid)
-
-
-@kernel
-def _law_rates(model: Model, load: Samples, z: Samples, by: Samples, out: State, work: Samples) -> None:
-    """Fill `out` with the rates of a state and of its derivatives, and with the forces.
-
-    Parameters
-    ----------
-    load : (n,).
-    work : (6 + f + p, k or f at least). Row 0 is filled with what friction can be, row 1 with what holds a force.
-    """
-    system, unknown, places, shape, at, rubs, coefficients, mode = model
-    _, _, dz, dby, force, force_by = out
-    d, p = by.shape
-    n, f, k = d // 2, places.shape[1], len(shape)
-    stretch, rate = work[2], work[3]
-    for e in range(f):
-        force[e], work[0, e], work[1, e] = 0.0, 0.0, 0.0
-        stretch[e], rate[e] = 0.0, 0.0
-        for a in range(n):
-            stretch[e] += places[a, e] * z[a]
-            rate[e] += places[a, e] * z[n + a]
-        for c in range(p):
-            force_by[e, c] = 0.0
-    for j in range(k):
-        e = at[j]
-        x, v = stretch[e], rate[e]
-        power, odd, v_power, v_odd = shape[j, 0], shape[j, 1], shape[j, 2], shape[j, 3]
-        left = _power(abs(x), power) * (np.sign(x) if odd else 1.0)
-        left_slope = power * _power(abs(x), power - 1) * (1.0 if odd else np.sign(x)) if power else 0.0
-        right, right_slope = 1.0, 0.0
-        if v_power:
-            right = _power(abs(v), v_power) * (np.sign(v) if v_odd else 1.0)
-            right_slope = v_power * _power(abs(v), v_power - 1) * (1.0 if v_odd else np.sign(v))
-        elif v_odd:
-            work[0, e] += coefficients[j] * left
-            right = float(mode[e])
-        value, by_x, by_v = left * right, coefficients[j] * left_slope * right, coefficients[j] * left * right_slope
-        force[e] += coefficients[j] * value
-        for c in range(p):
-            slope = value if c == j else 0.0
-            for a in range(n):
-                slope += places[a, e] * (by_x * by[a, c] + by_v * by[n + a, c])
-            force_by[e, c] += slope
-    for a in range(n):
-        dz[a] = z[n + a]
-        total = load[a]
-        for b in range(d):
-            total += system[n + a, b] * z[b]
-        for e in range(f):
-            total += unknown[a, e] * force[e]
-        dz[n + a] = total
-        for c in range(p):
-            dby[a, c] = by[n + a, c]
-            total = 0.0
-            for b in range(d):
-                total += system[n + a, b] * by[b, c]
-            for e in range(f):
-                total += unknown[a, e] * force_by[e, c]
-            dby[n + a, c] = total
-    held = False
-    for e in range(f):
-        held = held or (rubs[e] and mode[e] == 0)
-    if held:
-        _hold(model, out, work)
-
-
-@kernel
-def _hold(model: Model, out: State, work: Samples) -> None:
-    """Add the friction that keeps rates at zero where they are held."""
-    unknown, places, rubs, mode = model.unknown, model.places, model.rubs, model.mode
-    _, _, dz, dby, force, force_by = out
-    n, f = places.shape
-    p = force_by.shape[1]
-    # equations of all forces, in columns: of those that are not held the friction added is zero
-    for e in range(f):
-        stuck = rubs[e] and mode[e] == 0
-        for other in range(f):
-            work[4 + other, e] = 1.0 if e == other and not stuck else 0.0
-        for c in range(1 + p):
-            work[4 + f + c, e] = 0.0
-        if stuck:
-            for a in range(n):
-                for other in range(f):
-                    work[4 + other, e] += places[a, e] * unknown[a, other]
-                work[4 + f, e] -= places[a, e] * dz[n + a]
-                for c in range(p):
-                    work[5 + f + c, e] -= places[a, e] * dby[n + a, c]
-    for e in range(f):
-        pivot = work[4 + e, e]
-        if pivot == 0.0:
-            continue
-        for other in range(f):
-            if other != e:
-                factor = work[4 + e, other] / pivot
-                for c in range(f + 1 + p):
-                    work[4 + c, other] -= factor * work[4 + c, e]
-    for e in range(f):
-        pivot = work[4 + e, e]
-        if not rubs[e] or mode[e] != 0 or pivot == 0.0:
-            continue
-        work[1, e] = work[4 + f, e] / pivot
-        force[e] += work[1, e]
-        for a in range(n):
-            dz[n + a] += unknown[a, e] * work[1, e]
-        for c in range(p):
-            added = work[5 + f + c, e] / pivot
-            force_by[e, c] += added
-            for a in range(n):
-                dby[n + a, c] += unknown[a, e] * added
-
-
-@inlined
-def _power(value: float, power: int) -> float:
-    whole = 1.0
-    for _ in range(power):
-        whole *= value
-    return whole
