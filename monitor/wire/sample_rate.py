@@ -19,6 +19,7 @@ _COMMON_RATES = (
 _MOST_LOST = 0.5  # of the samples, beyond which times that are far apart are bursts
 _ADVANCING = 0.9  # of the times, below which they are rounded or in bursts
 _SLOW_CLOCK = 1 / 64  # s, of Windows
+FASTEST = 1e6  # Hz, of a rate that no sender declares
 _LONGEST = float(1 << 53) / MIN_RATE  # s between two samples
 
 
@@ -184,11 +185,17 @@ class RateCheck:
         return round_to_common_rate(estimate.rate)
 
 
+def rate_implausible(declared: float, rate: float) -> bool:
+    """Whether a rate by the times is none: beyond 1 MHz, and not so by declaration (0: none), as of times in days."""
+    return rate > FASTEST >= declared
+
+
 def rate_contradicted(declared: float, rate: float) -> str:
     """Return the sentence for the operator."""
     times = rate / declared
     twice = f" ({times:.0f} senders mixed in one stream?)" if times > 1.5 and abs(times - round(times)) < 0.02 else ""
-    return (
-        f"the times of the samples contradict the sample_rate of {declared:.6g} Hz: by them it is {rate:.6g} Hz, "
-        f"which is used from here on{twice}"
-    )
+    used = f"which is used from here on{twice}"
+    if rate_implausible(declared, rate):
+        used = "which is not used: send `t` in s, not in days"
+    told = f"the times of the samples contradict the sample_rate of {declared:.6g} Hz"
+    return f"{told}: by them it is {rate:.6g} Hz, {used}"

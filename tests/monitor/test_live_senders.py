@@ -227,6 +227,27 @@ def test_times_in_other_units_are_read_in_them(unit: str, factor: float, start: 
     assert heard.blocks[-1].time == pytest.approx(start + 999 / 200.0, abs=0.02)
 
 
+@pytest.mark.parametrize("start", [0.0, 740000.5])
+@pytest.mark.parametrize("numbered", [True, False])
+def test_times_in_days_give_no_rate(start: float, numbered: bool) -> None:
+    messages = singles(start + np.arange(1000) / 200.0 / 86400.0)
+    messages = [{**each, "index": k} for k, each in enumerate(messages)] if numbered else messages
+    heard = hear(messages)
+    assert not heard.blocks
+    [told] = {each for each in heard.rejections if "e+07 Hz, beyond 1 MHz: send `t` in s, not in days" in each}
+    assert set(heard.rejections) == {told}
+    declared = hear([{**each, "sample_rate": 200.0} for each in messages])
+    assert_all_in_order(declared, 1000)
+    assert declared.rate == 200.0 and "by them it is 1.728e+07 Hz, which is not used: send `t` in s" in declared.words
+
+
+def test_a_burst_at_first_is_no_rate_beyond_a_megahertz() -> None:
+    times = np.concatenate([np.arange(16) * 1e-7, np.arange(1, 2000) / 200.0])
+    heard = hear(singles(times))
+    assert heard.values == list(range(2015)) and not heard.rejections
+    assert heard.rate == pytest.approx(200.0, rel=0.02)
+
+
 @pytest.mark.parametrize("pause", [1, 2])
 @pytest.mark.parametrize("numbered", [True, False])
 def test_a_pause_of_a_thousand_samples_is_no_other_unit(pause: int, numbered: bool) -> None:
