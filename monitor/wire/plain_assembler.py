@@ -14,7 +14,7 @@ from monitor.wire.native import WireError
 from monitor.wire.plain import PlainMessage
 from monitor.wire.sample_numbering import Run, SampleNumbering
 from monitor.wire.sample_rate import estimate_sample_rate, rate_contradicted, rate_implausible, round_to_common_rate
-from monitor.wire.sender_run import SenderRun
+from monitor.wire.sender_run import RepeatedMessages, SenderRun
 from monitor.wire.time_unit import TimeUnit
 from monitor.wire.unnumbered import OWN_RIG, UnnumberedCheck
 
@@ -63,6 +63,7 @@ class PlainAssembler:
         self._look_at = MIN_RATE_SAMPLES
         self._time_unit = TimeUnit()
         self._unnumbered = UnnumberedCheck()
+        self._repeated = RepeatedMessages()
         self._words: list[tuple[EventKind, str]] = []
         self._told: set[str] = set()
 
@@ -129,6 +130,10 @@ class PlainAssembler:
         ------
         WireError : the sample rate is neither given nor can be estimated from `t`.
         """
+        stamped = message.index is None and message.times and len(message)
+        if stamped and self._repeated.add(message.times, message.samples):
+            time, index = self._time_unit.scale * message.times[0], max(0, self.position[1] - len(message))
+            return (Event(EventKind.DUPLICATE, time, index, len(message)),)
         if message.sample_rate is not None and message.sample_rate != self._declared:
             self._declared = self._rate = message.sample_rate
             self._time_unit.reset()

@@ -227,6 +227,27 @@ def test_times_in_other_units_are_read_in_them(unit: str, factor: float, start: 
     assert heard.blocks[-1].time == pytest.approx(start + 999 / 200.0, abs=0.02)
 
 
+@pytest.mark.parametrize("length", [1, 10])
+@pytest.mark.parametrize("declared", [True, False])
+def test_messages_that_come_twice_are_duplicates(length: int, declared: bool) -> None:
+    messages = blocks(np.arange(4000) / 1000.0, length, **({"sample_rate": 1000.0} if declared else {}))
+    heard = hear([each for each in messages for _ in range(2)], 2000.0 / length)
+    duplicates = sum(event.count for event in heard.events if event.kind is EventKind.DUPLICATE)
+    # single samples may be those of a rounded time: the first eight are numbered
+    assert duplicates == (4000 if length > 1 else 4000 - 8)
+    assert sorted({*heard.values}) == list(range(4000)) and len(heard.values) + duplicates == 8000
+    assert heard.rate == 1000.0 and not heard.contradictions
+    assert heard.numbers == list(range(len(heard.numbers)))
+
+
+def test_equal_samples_of_a_rounded_time_are_no_duplicates() -> None:
+    times = np.floor(np.arange(4000) / 1000.0 / 0.016) * 0.016
+    messages = [{**each, "command": 0.0, "measured": 0.0} for each in singles(times, sample_rate=1000.0)]
+    assert len(hear(messages, 1000.0).values) == 4000
+    at_times = zip(singles(times, sample_rate=1000.0), (np.arange(4000) // 7 % 2).tolist(), strict=True)
+    assert len(hear([{**each, "command": v, "measured": v} for each, v in at_times], 1000.0).values) == 4000
+
+
 @pytest.mark.parametrize("start", [0.0, 740000.5])
 @pytest.mark.parametrize("numbered", [True, False])
 def test_times_in_days_give_no_rate(start: float, numbered: bool) -> None:
