@@ -93,7 +93,8 @@ class WindowedIndicator(ABC, Generic[Value]):
 
     Notes
     -----
-    A sample that is NaN, masked, infinite or beyond 1e50 makes all windows that contain it invalid, and has no other effect.
+    A sample that is NaN, masked, infinite or beyond 1e50 makes all windows that contain it invalid, and has no other
+    effect.
     The results do not depend on how the record is split into calls, bit for bit.
     Standard deviations come from the residual of the fit of measured by the delayed command (`residual`), whatever
     its colour. Where the unexplained share of the measured power in the command's band exceeds 30 %, or the standard
