@@ -88,6 +88,12 @@ def _line(number: Samples, time: Samples) -> RateEstimate:
     return RateEstimate(1.0 / max(interval, 0.5 / MAX_RATE), scatter / span, len(time))
 
 
+def _deviation(number: Samples, time: Samples, interval: float) -> float:
+    """Return the mean absolute deviation of times from those of a rate, s."""
+    residual = time - interval * number
+    return float(np.mean(np.abs(residual - np.median(residual))))
+
+
 def _is_rounded_to(time: Samples, interval: float) -> bool:
     """Whether the times are multiples of `interval`, a decimal unit such as 1 ms or that of a slow clock."""
     for unit in (10.0 ** round(math.log10(interval)), _SLOW_CLOCK):
@@ -182,7 +188,9 @@ class RateCheck:
         usual = self.rate * float(np.median((time[lag:] - time[:-lag]) / (number[lag:] - number[:-lag])))
         if abs(usual - 1.0) < abs(usual - self.rate / estimate.rate):
             return None
-        return round_to_common_rate(estimate.rate)
+        # a few times that are off, as those of a first block, turn the line: the slope that most times have is theirs
+        rates = [estimate.rate, *([self.rate / usual] if usual > 0.0 and self.rate / usual <= MAX_RATE else [])]
+        return round_to_common_rate(min(rates, key=lambda rate: _deviation(number, time, 1.0 / rate)))
 
 
 def rate_implausible(declared: float, rate: float) -> bool:

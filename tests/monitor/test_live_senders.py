@@ -139,6 +139,17 @@ def test_jitter_drift_and_pauses_of_a_numbered_sender_contradict_nothing(
     assert [check.add(k, t) for k, t in enumerate(times.tolist())] == [None] * 4000
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("jitter", [0.0, 2e-3])
+def test_a_first_block_that_is_off_does_not_turn_the_rate(seed: int, jitter: float) -> None:
+    # `index` counts messages of 10 samples: the first block has 10 rows in 10 ms, later ones one in 10 ms each
+    times = 0.31 * np.arange(16) + np.random.default_rng(seed).uniform(0.0, jitter, 16)
+    times[0] += 0.081
+    check = RateCheck(1000.0)
+    found = [check.add(31 * k, t) for k, t in enumerate(times.tolist())]
+    assert found == [None] * 15 + [100.0]
+
+
 ROUNDED = [(256.0, 1e-3), (2000.0, 1e-3), (700.0, 1e-3), (200.0, 1 / 64), (200.0, 1.0), (1000.0, 1.0), (100.0, 0.1)]
 
 
