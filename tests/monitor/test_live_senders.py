@@ -239,6 +239,19 @@ def test_times_in_other_units_are_read_in_them(unit: str, factor: float, start: 
 
 
 @pytest.mark.parametrize("length", [1, 10])
+@pytest.mark.parametrize("first", [0, 2])
+def test_swapped_messages_are_put_in_order(length: int, first: int) -> None:
+    messages = blocks(np.arange(4000) / 1000.0, length, sample_rate=1000.0)
+    order = [k if k < first else k ^ 1 for k in range(len(messages))]
+    heard = hear([messages[k] for k in order], 1000.0 / length)
+    # the first one of a swapped pair is where the numbers begin
+    used = list(range(4000)) if first else list(range(length, 4000))
+    assert heard.values == used and heard.numbers == list(range(len(used)))
+    told = [(event.kind, event.samples) for event in heard.events]
+    assert told == ([] if first else [(EventKind.REJECTED, length)]) and not heard.contradictions
+
+
+@pytest.mark.parametrize("length", [1, 10])
 @pytest.mark.parametrize("declared", [True, False])
 def test_messages_that_come_twice_are_duplicates(length: int, declared: bool) -> None:
     messages = blocks(np.arange(4000) / 1000.0, length, **({"sample_rate": 1000.0} if declared else {}))
