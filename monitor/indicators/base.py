@@ -38,11 +38,15 @@ class Snapshot:
     count: int
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real)
+
+
 def check_window(sample_rate: float, window: float, smallest: int) -> int:
     """Return the number of samples in a window; raises ValueError when the rate or the window is out of range."""
-    if not isinstance(sample_rate, Real) or not 0.0 < sample_rate < np.inf:
+    if not _is_number(sample_rate) or not 0.0 < sample_rate < np.inf:
         raise ValueError(f"sample_rate = {sample_rate!r} Hz: must be a positive number")
-    if not isinstance(window, Real) or window != window:
+    if not _is_number(window):
         raise ValueError(f"window = {window!r} s: must be a number")
     n_window = round(window * sample_rate) if 0.0 < window * sample_rate < LARGEST_WINDOW else 0
     if window * sample_rate >= LARGEST_WINDOW:
@@ -63,7 +67,7 @@ def as_samples(values: ArrayLike, what: str) -> Samples:
     if given.dtype.kind not in "biufO":
         raise ValueError(f"{what} of type {given.dtype}: must be real numbers")
     if isinstance(given, np.ma.MaskedArray):
-        given = given.astype(np.float64).filled(np.nan)
+        given = np.ma.filled(given.astype(np.float64), np.nan)
     samples: Samples = np.array(given, dtype=np.float64, order="C")
     return samples
 
