@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from monitor.indicators.base import as_samples
 from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.kernel import kernel
 from monitor.messages.blocks import Samples
@@ -76,7 +77,7 @@ class BandPass:
 
     def filter(self, samples: ArrayLike) -> Samples:
         """Return consecutive samples, (n_samples, n_channels), filtered; raises ValueError for another shape."""
-        filtered: Samples = np.array(samples, dtype=np.float64, order="C")
+        filtered = as_samples(samples, "samples")
         if filtered.ndim != 2 or filtered.shape[1] != self.n_channels:
             raise ValueError(f"samples {filtered.shape}: must be (n_samples, {self.n_channels})")
         _advance_band_pass(filtered, self._sections, self._steady, self.state)

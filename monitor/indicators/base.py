@@ -8,6 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from numbers import Real
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -37,16 +38,38 @@ class Snapshot:
     count: int
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real)
+
+
 def check_window(sample_rate: float, window: float, smallest: int) -> int:
     """Return the number of samples in a window; raises ValueError when the rate or the window is out of range."""
-    if not 0.0 < sample_rate < np.inf:
-        raise ValueError(f"sample_rate = {sample_rate} Hz: must be a positive number")
+    if not _is_number(sample_rate) or not 0.0 < sample_rate < np.inf:
+        raise ValueError(f"sample_rate = {sample_rate!r} Hz: must be a positive number")
+    if not _is_number(window):
+        raise ValueError(f"window = {window!r} s: must be a number")
     n_window = round(window * sample_rate) if 0.0 < window * sample_rate < LARGEST_WINDOW else 0
     if window * sample_rate >= LARGEST_WINDOW:
         raise ValueError(f"window = {window} s: {window * sample_rate:.3g} samples at {sample_rate} Hz are too many")
     if n_window < smallest:
         raise ValueError(f"window = {window} s: must hold at least {smallest} samples at {sample_rate} Hz")
     return n_window
+
+
+def as_samples(values: ArrayLike, what: str) -> Samples:
+    """Return a writable, C-contiguous copy of `values` as float64, with NaN for what is masked.
+
+    Raises
+    ------
+    ValueError : they are no real numbers; the text begins with `what`.
+    """
+    given = np.asanyarray(values)
+    if given.dtype.kind not in "biufO":
+        raise ValueError(f"{what} of type {given.dtype}: must be real numbers")
+    if isinstance(given, np.ma.MaskedArray):
+        given = np.ma.filled(given.astype(np.float64), np.nan)
+    samples: Samples = np.array(given, dtype=np.float64, order="C")
+    return samples
 
 
 class Signals(NamedTuple):
@@ -74,7 +97,8 @@ class WindowedIndicator(ABC, Generic[Value]):
 
     Notes
     -----
-    A sample that is NaN, infinite or beyond 1e50 makes all windows that contain it invalid, and has no other effect.
+    A sample that is NaN, masked, infinite or beyond 1e50 makes all windows that contain it invalid, and has no other
+    effect.
     The results do not depend on how the record is split into calls, bit for bit.
     Standard deviations come from the residual of the fit of measured by the delayed command (`residual`), whatever
     its colour. Where the unexplained share of the measured power in the command's band exceeds 30 %, or the standard
@@ -169,9 +193,9 @@ class WindowedIndicator(ABC, Generic[Value]):
         A tuple with names, `value_type`, whose docstring has the units; NaN where not valid. Of several pairs each
         field is (n_pairs,). Arrays and tuples make a call some 6 us: a loop that counts them has `step_tracking`.
         """
-        c: Samples = np.array(x_c, dtype=np.float64).reshape(1, -1)
-        m: Samples = np.array(x_m, dtype=np.float64).reshape(1, -1)
-        force: Samples | None = None if f_m is None else np.array(f_m, dtype=np.float64).reshape(1, -1)
+        c = as_samples(x_c, "command").reshape(1, -1)
+        m = as_samples(x_m, "measured").reshape(1, -1)
+        force = None if f_m is None else as_samples(f_m, "force").reshape(1, -1)
         self.advance(c, m, self._count, force)
         return self.value
 
@@ -190,9 +214,9 @@ class WindowedIndicator(ABC, Generic[Value]):
         -------
         (n_rows, n_outputs) for one pair, (n_rows, n_pairs, n_outputs) for several; NaN where not valid.
         """
-        c: Samples = np.array(x_c, dtype=np.float64, order="C")
-        m: Samples = np.array(x_m, dtype=np.float64, order="C")
-        force: Samples | None = None if f_m is None else np.array(f_m, dtype=np.float64, order="C")
+        c = as_samples(x_c, "command")
+        m = as_samples(x_m, "measured")
+        force = None if f_m is None else as_samples(f_m, "force")
         number = self._count if first is None else first
         if c.ndim == 1 and m.ndim == 1 and self.n_pairs == 1:
             force = force[:, None] if force is not None and force.ndim == 1 else force

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from monitor.indicators.base import as_samples
 from monitor.indicators.parts.cross_spectra import fast_length
 from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.messages.blocks import Samples
@@ -51,7 +52,7 @@ def benchmark_criteria(
     command, J3 for a zero one; J1 also for a constant measured signal, or where the correlation still increases at
     `max_delay` (or, not as published, at half of the record).
     """
-    c, m = np.asarray(x_c, dtype=np.float64), np.asarray(x_m, dtype=np.float64)
+    c, m = as_samples(x_c, "command"), as_samples(x_m, "measured")
     if c.ndim != 1 or c.shape != m.shape:
         raise ValueError(f"command {c.shape} and measured {m.shape}: both must be (n_samples,)")
     if not (0.0 < sample_rate < np.inf and 0.0 < max_delay < np.inf):

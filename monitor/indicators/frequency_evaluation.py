@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from monitor.catalogue import CATALOGUE
+from monitor.indicators.base import as_samples
 from monitor.indicators.hopped import Centred, HoppedIndicator
 from monitor.indicators.parts.cross_spectra import Spectrum, band_bins, centred, periodic_hann, segment_spectrum
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
@@ -70,7 +71,7 @@ def frequency_evaluation_index(
     ------
     ValueError : the taper is unknown; the signals differ in length, or have a sample that is not finite.
     """
-    c, m = (np.array(x, dtype=np.float64, order="C") for x in (x_c, x_m))
+    c, m = as_samples(x_c, "command"), as_samples(x_m, "measured")
     if c.ndim != 1 or c.shape != m.shape or not len(c):
         raise ValueError(f"command {c.shape} and measured {m.shape}: both must be (n_samples,)")
     if not (np.isfinite(c).all() and np.isfinite(m).all()):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import msgspec
@@ -25,9 +27,14 @@ _ABORT_TIMEOUT = 1.0  # s for closing the file after the timeout of `close`
 
 def stored_settings(path: str | os.PathLike[str], settings: Mapping[str, Any]) -> bytes:
     """Return `settings` as JSON; raise RunFileError if that fails, or the folder of `path` is not writable."""
-    folder = Path(path).parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise layout.RunFileError(f"{path}: the folder does not exist or cannot be written to")
+    try:
+        # root may write to any folder, not to those of /proc
+        TemporaryFile(dir=Path(path).parent).close()
+    except OSError as problem:
+        # a full disk may have room later
+        if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
+            why = f"the folder does not exist or cannot be written to ({problem.strerror})"
+            raise layout.RunFileError(f"{path}: {why}: record in another") from problem
     try:
         return msgspec.json.encode(dict(settings))
     except (TypeError, ValueError) as problem:

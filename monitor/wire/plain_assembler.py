@@ -13,8 +13,8 @@ from monitor.messages.blocks import Channel, Event, EventKind, Role, Samples, Si
 from monitor.wire.native import WireError
 from monitor.wire.plain import PlainMessage
 from monitor.wire.sample_numbering import Run, SampleNumbering
-from monitor.wire.sample_rate import estimate_sample_rate, rate_contradicted, round_to_common_rate
-from monitor.wire.sender_run import SenderRun
+from monitor.wire.sample_rate import estimate_sample_rate, rate_contradicted, rate_implausible, round_to_common_rate
+from monitor.wire.sender_run import RepeatedMessages, SenderRun
 from monitor.wire.time_unit import TimeUnit
 from monitor.wire.unnumbered import OWN_RIG, UnnumberedCheck
 
@@ -23,6 +23,7 @@ MIN_RATE_SAMPLES = 16
 MAX_HELD = 2048  # samples whose times do not advance
 _SURE, _TIMES = 0.0025, 4  # relative error of a rate, and the times that it takes
 _LONG_ENOUGH = 1.0  # s by which a rate is estimated, sure or not
+_BURST = 0.25  # s
 _APART = 1.0  # s between samples that are neither late, repeated nor lost
 _SLOWEST = 2.0  # Hz, below which the unit of `t` is doubted
 _DOUBTED = 16  # messages that are held, at most, while the unit of `t` is doubted
@@ -62,6 +63,7 @@ class PlainAssembler:
         self._look_at = MIN_RATE_SAMPLES
         self._time_unit = TimeUnit()
         self._unnumbered = UnnumberedCheck()
+        self._repeated = RepeatedMessages()
         self._words: list[tuple[EventKind, str]] = []
         self._told: set[str] = set()
 
@@ -128,6 +130,10 @@ class PlainAssembler:
         ------
         WireError : the sample rate is neither given nor can be estimated from `t`.
         """
+        stamped = message.index is None and message.times and len(message)
+        if stamped and self._repeated.add(message.times, message.samples):
+            time, index = self._time_unit.scale * message.times[0], max(0, self.position[1] - len(message))
+            return (Event(EventKind.DUPLICATE, time, index, len(message)),)
         if message.sample_rate is not None and message.sample_rate != self._declared:
             self._declared = self._rate = message.sample_rate
             self._time_unit.reset()
@@ -205,6 +211,12 @@ class PlainAssembler:
         if not (last or sure or span >= _LONG_ENOUGH):
             return None
         rate = round_to_common_rate(estimate.rate)
+        if rate_implausible(0.0, rate):
+            # the first ones may be a burst
+            if not last and pace < _BURST and samples < MAX_HELD:
+                return None
+            self._held, self._look_at = [], MIN_RATE_SAMPLES
+            raise WireError(f"by `t` the sample rate is {rate:.4g} Hz, beyond 1 MHz: send `t` in s, not in days")
         self._say(f"sample_rate is not sent: by `t` it is {rate:.6g} Hz", EventKind.NOTE)
         return rate
 
@@ -294,6 +306,9 @@ class PlainAssembler:
         """Return `rate`, or that of the times where they contradict it."""
         found = run.check.add(number, time)
         if found is None:
+            return rate
+        if rate_implausible(rate, found):
+            self._say(rate_contradicted(rate, found))
             return rate
         self._correct_rate(run, found)
         return found

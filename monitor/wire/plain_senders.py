@@ -94,6 +94,11 @@ class PlainSenders:
     def _refuse(self) -> Items:
         """Return the event of the messages that are held: the sender before was heard again."""
         held, self._held = self._held, []
+        first = held[0][0]
+        if self._differs == "t" and len(held) == 1 and self._assembler.position[1] == len(first):
+            # what follows is put in order
+            text = "a message from before the first that is used: messages come out of order"
+            return (Event(EventKind.REJECTED, *self._assembler.position, 1, text, samples=len(first)),)
         self._refuses = f"a second sender, by its {self._differs}, sends as the same rig: refused, {OWN_RIG}"
         samples = sum(len(message) for message, _, _ in held)
         at = self._assembler.position

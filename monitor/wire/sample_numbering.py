@@ -221,7 +221,7 @@ class SampleNumbering:
         self._before = len(samples)
         if self._held:
             self._hold(stamp, samples)
-            if on_time or (delay < 0.0 and not back and self._held[0][0] >= self._due):
+            if on_time or (delay < 0.0 and (self._fits_in_order() if back else self._held[0][0] >= self._due)):
                 yield from self._release()
             elif self._held_long():
                 yield from self._decide()
@@ -269,12 +269,16 @@ class SampleNumbering:
         before = np.cumsum([0, *(len(samples) for _, samples in held[:-1])])
         return np.asarray([stamp for stamp, _ in held]) - self._due - self._dt * before
 
+    def _fits_in_order(self) -> bool:
+        """Whether what is held is on time in the order of its stamps."""
+        return bool(np.all(np.abs(self._delays(sorted(self._held, key=lambda each: each[0]))) <= _ON_TIME * self._dt))
+
     def _release(self) -> Iterator[Run]:
         """Yield what is held, whose last one is on time, or early."""
+        in_order = self._fits_in_order()
         held = self._take_held()
-        in_order = sorted(held, key=lambda each: each[0])
-        if in_order != held and np.all(np.abs(self._delays(in_order)) <= _ON_TIME * self._dt):
-            held = in_order  # sent in another order than sampled
+        if in_order:
+            held = sorted(held, key=lambda each: each[0])  # sent in another order than sampled
         delays = self._delays(held)
         self.jumbled += int(np.count_nonzero(delays < -_ON_TIME * self._dt))
         if delays[-1] < -_ON_TIME * self._dt:

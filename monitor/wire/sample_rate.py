@@ -19,6 +19,7 @@ _COMMON_RATES = (
 _MOST_LOST = 0.5  # of the samples, beyond which times that are far apart are bursts
 _ADVANCING = 0.9  # of the times, below which they are rounded or in bursts
 _SLOW_CLOCK = 1 / 64  # s, of Windows
+FASTEST = 1e6  # Hz, of a rate that no sender declares
 _LONGEST = float(1 << 53) / MIN_RATE  # s between two samples
 
 
@@ -85,6 +86,12 @@ def _line(number: Samples, time: Samples) -> RateEstimate:
     residual = time - interval * number
     scatter, span = float(np.ptp(residual)), float(time[-1] - time[0])
     return RateEstimate(1.0 / max(interval, 0.5 / MAX_RATE), scatter / span, len(time))
+
+
+def _deviation(number: Samples, time: Samples, interval: float) -> float:
+    """Return the mean absolute deviation of times from those of a rate, s."""
+    residual = time - interval * number
+    return float(np.mean(np.abs(residual - np.median(residual))))
 
 
 def _is_rounded_to(time: Samples, interval: float) -> bool:
@@ -181,14 +188,22 @@ class RateCheck:
         usual = self.rate * float(np.median((time[lag:] - time[:-lag]) / (number[lag:] - number[:-lag])))
         if abs(usual - 1.0) < abs(usual - self.rate / estimate.rate):
             return None
-        return round_to_common_rate(estimate.rate)
+        # a few times that are off, as those of a first block, turn the line: the slope that most times have is theirs
+        rates = [estimate.rate, *([self.rate / usual] if usual > 0.0 and self.rate / usual <= MAX_RATE else [])]
+        return round_to_common_rate(min(rates, key=lambda rate: _deviation(number, time, 1.0 / rate)))
+
+
+def rate_implausible(declared: float, rate: float) -> bool:
+    """Whether a rate by the times is none: beyond 1 MHz, and not so by declaration (0: none), as of times in days."""
+    return rate > FASTEST >= declared
 
 
 def rate_contradicted(declared: float, rate: float) -> str:
     """Return the sentence for the operator."""
     times = rate / declared
     twice = f" ({times:.0f} senders mixed in one stream?)" if times > 1.5 and abs(times - round(times)) < 0.02 else ""
-    return (
-        f"the times of the samples contradict the sample_rate of {declared:.6g} Hz: by them it is {rate:.6g} Hz, "
-        f"which is used from here on{twice}"
-    )
+    used = f"which is used from here on{twice}"
+    if rate_implausible(declared, rate):
+        used = "which is not used: send `t` in s, not in days"
+    told = f"the times of the samples contradict the sample_rate of {declared:.6g} Hz"
+    return f"{told}: by them it is {rate:.6g} Hz, {used}"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 
+from monitor.messages.blocks import Samples
 from monitor.wire.sample_numbering import SampleNumbering
 from monitor.wire.sample_rate import RateCheck
 
+_SURE = 8  # repeated messages
 _STEADY = 1 / 256  # of a deviation that a steady time follows
 
 
@@ -25,6 +28,37 @@ class _Extent:
 
     def extended(self, start: float, newest: float) -> _Extent:
         return _Extent(self.first, max(self.start, start), max(self.newest, newest))
+
+
+class RepeatedMessages:
+    """Whether messages without `index` come again: equal `t` and values, among the newest four.
+
+    A rounded `t` is that of several samples, equal ones while nothing moves: a message counts as repeated where its
+    samples differ from each other, or after eight single ones that differed from those before; never after two
+    messages had one `t` and other values.
+    """
+
+    def __init__(self) -> None:
+        self._newest: deque[tuple[tuple[float, ...], bytes]] = deque(maxlen=4)
+        self._time = -math.inf
+        self._moved = False  # the newest message has other values than the one before
+        self._singles = 0
+        self._rounded = False
+
+    def add(self, times: tuple[float, ...], samples: Samples) -> bool:
+        """Add a message; return whether it is repeated."""
+        if times[0] <= self._time and (times, samples.tobytes()) in self._newest:
+            if len({row.tobytes() for row in samples}) > 1:
+                self._singles = _SURE
+            elif self._moved:
+                self._singles, self._moved = self._singles + 1, False
+            return self._singles >= _SURE and not self._rounded
+        values = samples.tobytes()
+        self._rounded |= times[0] <= self._time and any(times == each for each, _ in self._newest)
+        self._moved = bool(self._newest) and values != self._newest[-1][1]
+        self._time = max(self._time, times[0])
+        self._newest.append((times, values))
+        return False
 
 
 class SenderRun:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ _LEAD = struct.Struct("<4s4sIQQ")
 _BIG_ENDIAN = 1 << 6
 _UNKNOWN = (1 << 64) - 1
 _WHAT = "a TDMS file"
-_SECOND = np.timedelta64(1, "s")
+_SECOND, _YEAR = 1_000_000, 365 * 86400  # µs, s
 _UNITS = ("unit_string", "NI_UnitDescription", "Unit", "unit")
 
 
@@ -60,11 +61,13 @@ def _tables(path: Path) -> list[SignalTable]:
         if raw.read(4) == _INDEX:
             raise RecordingError(f"{path}: is only the index of a TDMS file: open {path.stem}.tdms")
     cut = _cut(path)
-    channels, left_out, texts = [], [], []
+    channels, left_out, texts, overlapping = [], [], [], []
     # not by its name: an index beside it may be of another file
     with damage_reported(path, _WHAT, logger="nptdms"), path.open("rb") as raw, nptdms.TdmsFile.open(raw) as file:
-        started = [_started(channel) for group in file.groups() for channel in group.channels()]
-        first = min((when for when in started if when is not None), default=None)
+        starts = _segment_starts(path)
+        numbers = [c.path for group in file.groups() for c in group.channels() if _is_numbers(c)]
+        first = min((starts[each][0][1] for each in numbers if each in starts), default=0)
+        clocks: dict[object, Samples] = {}
         for group in file.groups():
             found = [channel for channel in group.channels() if _is_numbers(channel)]
             others = [channel for channel in group.channels() if not _is_numbers(channel)]
@@ -75,8 +78,25 @@ def _tables(path: Path) -> list[SignalTable]:
             for channel in found:
                 # a cut segment may have given the first channels more samples than the last
                 n_rows = shortest if cut and len(channel) - shortest <= _last_segment(channel) else len(channel)
-                channels.append(_channel(path, group.name, channel, n_rows, first))
-    return tables_of_channels(path, channels, (CUT_SHORT,) if cut else (), left_out, texts, cut=cut)
+                pieces = starts.get(channel.path, [])
+                read = _channel(
+                    path, group.name, channel, n_rows, (pieces[0][1] - first) / _SECOND if pieces else 0.0
+                )
+                apart = _apart(pieces, read.rate or 0.0, n_rows)
+                if apart and min(later for _, later in apart) > 0.0:
+                    # the same array for all channels of a clock
+                    key = group.name, n_rows, read.rate, read.start, apart
+                    read = replace(read, times=clocks.setdefault(key, _times(read, apart)))
+                elif apart:
+                    overlapping.append(read.name)
+                channels.append(read)
+    notes = [CUT_SHORT] * cut
+    if overlapping:
+        notes.append(
+            f"wf_start_time of a later segment is before the end of the one before ({', '.join(overlapping[:6])}): "
+            "samples are taken to be consecutive, from the first start"
+        )
+    return tables_of_channels(path, channels, notes, left_out, texts, cut=cut)
 
 
 def _is_numbers(channel: Any) -> bool:
@@ -92,17 +112,57 @@ def _last_segment(channel: Any) -> int:
     return int(channel.properties.get("wf_samples", 0)) or len(channel)
 
 
-def _started(channel: Any) -> np.datetime64 | None:
-    """Return when the waveform began; None where that is not given, as by the zero of LabVIEW, 1904."""
-    when = channel.properties.get("wf_start_time")
-    known = isinstance(when, np.datetime64) and _is_numbers(channel) and when > np.datetime64("1905-01-01")
-    return when if known else None
+def _segment_starts(path: Path) -> dict[str, list[tuple[int, int]]]:
+    """Return for each channel's path when its waveform began, and began again: number of the sample, and µs.
+
+    A recorder that appends to a file gives the start anew, and npTDMS keeps the last one alone.
+    """
+    reader = optional("nptdms.reader", _WHAT, path).TdmsReader
+    starts: dict[str, list[tuple[int, int]]] = {}
+    before: dict[str, int] = {}
+
+    class Starts(reader):  # type: ignore[misc,valid-type]  # npTDMS has no types
+        def _update_object_properties(self, properties: Any) -> None:
+            super()._update_object_properties(properties)
+            for channel, given in (properties or {}).items():
+                stamp = dict(given).get("wf_start_time")
+                # LabVIEW's zero is that of 1904
+                if stamp is None or getattr(stamp, "seconds", 0) <= _YEAR:
+                    continue
+                when = int(stamp.as_datetime64("us").astype(np.int64))
+                row, pieces = before.get(channel, 0), starts.setdefault(channel, [])
+                # many writers repeat the first start in every segment
+                if not pieces or pieces[-1][1] != when:
+                    pieces[:] = [*(each for each in pieces if each[0] < row), (row, when)]
+            before.update((channel, known.num_values) for channel, known in self.object_metadata.items())
+
+    with path.open("rb") as raw:
+        Starts(raw).read_metadata()
+    return starts
 
 
-def _channel(path: Path, group: str, channel: Any, n_rows: int, first: np.datetime64 | None) -> FileChannel:
+def _apart(pieces: list[tuple[int, int]], rate: float, n_rows: int) -> tuple[tuple[int, float], ...]:
+    """Return the samples at which the waveform began again, and by how much later than after the one before, s."""
+    found: list[tuple[int, float]] = []
+    for row, when in pieces[1:] if rate else ():
+        later = (when - pieces[0][1]) / _SECOND - (row - pieces[0][0]) / rate - sum(s for _, s in found)
+        if row < n_rows and abs(later) * rate > 0.5:
+            found.append((row, later))
+    return tuple(found)
+
+
+def _times(channel: FileChannel, apart: tuple[tuple[int, float], ...]) -> Samples:
+    """Return the times of samples with pauses between them, (n_rows,) s."""
+    times: Samples = channel.start + np.arange(channel.n_rows) / (channel.rate or np.nan)
+    for row, later in apart:
+        times[row:] += later
+    return times
+
+
+def _channel(path: Path, group: str, channel: Any, n_rows: int, later: float) -> FileChannel:
     said = channel.properties
     unit = next((unit_symbol(said[key]) for key in _UNITS if str(said.get(key, "")).strip()), "")
-    step, began = float(said.get("wf_increment", 0.0)), _started(channel)
+    step = float(said.get("wf_increment", 0.0))
     day = None
     if np.dtype(channel.dtype).kind == "M":
         day = as_numbers(np.asarray(channel.read_data(0, n_rows)))[1]
@@ -115,7 +175,7 @@ def _channel(path: Path, group: str, channel: Any, n_rows: int, first: np.dateti
         # rounded as the increment is
         rate=float(f"{1.0 / step:.12g}") if 0.0 < step < float("inf") else None,
         # waveforms are on one clock: that of the first start
-        start=float(said.get("wf_start_offset", 0.0)) + (0.0 if began is None else (began - first) / _SECOND),
+        start=float(said.get("wf_start_offset", 0.0)) + later,
         day=day,
         about={key: value for key, value in said.items() if not key.startswith(("NI_", "wf_"))},
     )

@@ -41,6 +41,25 @@ def forces(indicator, values):
 
 
 @every_entry
+def test_masked_samples_are_nan_and_what_are_no_real_numbers_is_named(entry):
+    # 9999 under a mask is a sensor's sign of failure, no position
+    values = np.sin(0.1 * np.arange(400.0))[:, None] * np.ones(entry.n_pairs)
+    masked = np.ma.masked_array(np.where(values > 0.9, 9999.0, values), mask=values > 0.9)
+    nan = np.where(values > 0.9, np.nan, values)
+    one, other = entry.make(), entry.make()
+    as_nan = other.update_block(nan, nan, *forces(other, nan))
+    np.testing.assert_array_equal(one.update_block(masked, masked, *forces(one, masked)), as_nan)
+    # the sixteenth sample is masked: 1.6 rad
+    np.testing.assert_array_equal(one.update(masked[16], masked[16], *forces(one, masked[16])), other.update(
+        nan[16], nan[16], *forces(other, nan[16])
+    ))  # fmt: skip
+    for wrong in (values + 0j, values.astype(str)):
+        for call in (one.update_block, one.update):
+            with pytest.raises(ValueError, match=r"command of type (complex128|<U32): must be real numbers"):
+                call(wrong, values, *forces(one, values))
+
+
+@every_entry
 def test_a_missing_or_cut_force(entry):
     indicator, ones = entry.make(), np.ones((5, entry.n_pairs))
     if indicator.needs_force:
@@ -50,14 +69,14 @@ def test_a_missing_or_cut_force(entry):
 
 
 @every_kind
-@pytest.mark.parametrize("rate", [0.0, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize("rate", [0.0, -1.0, np.nan, np.inf, "200", None])
 def test_sample_rate(kind, rate):
     with pytest.raises(ValueError, match="sample_rate"):
         kind(rate, 2.0)
 
 
 @every_kind
-@pytest.mark.parametrize("window", [0.0, -1.0, np.nan, np.inf, 0.004])
+@pytest.mark.parametrize("window", [0.0, -1.0, np.nan, np.inf, 0.004, "2"])
 def test_window(kind, window):
     with pytest.raises(ValueError, match="window"):
         kind(100.0, window)

@@ -221,6 +221,7 @@ def test_a_mistake_is_one_line(words, reason, capsys) -> None:
     [
         (["--alarm", "fdb_dely=0.001"], "no value 'fdb_dely'; there are "),
         (["--record", "/dev/null/runs/"], "record.path: cannot create the folder /dev/null/runs: "),
+        (["--record", "/proc/x"], "/proc/x: the folder does not exist or cannot be written to ("),
     ],
 )
 def test_what_can_never_be_is_refused_at_the_start(warm_kernels, words, reason, capsys) -> None:

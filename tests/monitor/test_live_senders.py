@@ -139,6 +139,17 @@ def test_jitter_drift_and_pauses_of_a_numbered_sender_contradict_nothing(
     assert [check.add(k, t) for k, t in enumerate(times.tolist())] == [None] * 4000
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("jitter", [0.0, 2e-3])
+def test_a_first_block_that_is_off_does_not_turn_the_rate(seed: int, jitter: float) -> None:
+    # `index` counts messages of 10 samples: the first block has 10 rows in 10 ms, later ones one in 10 ms each
+    times = 0.31 * np.arange(16) + np.random.default_rng(seed).uniform(0.0, jitter, 16)
+    times[0] += 0.081
+    check = RateCheck(1000.0)
+    found = [check.add(31 * k, t) for k, t in enumerate(times.tolist())]
+    assert found == [None] * 15 + [100.0]
+
+
 ROUNDED = [(256.0, 1e-3), (2000.0, 1e-3), (700.0, 1e-3), (200.0, 1 / 64), (200.0, 1.0), (1000.0, 1.0), (100.0, 0.1)]
 
 
@@ -225,6 +236,61 @@ def test_times_in_other_units_are_read_in_them(unit: str, factor: float, start: 
     assert_all_in_order(heard, 1000)
     assert heard.rate == 200.0 and f"`t` is read in {unit}" in heard.words
     assert heard.blocks[-1].time == pytest.approx(start + 999 / 200.0, abs=0.02)
+
+
+@pytest.mark.parametrize("length", [1, 10])
+@pytest.mark.parametrize("first", [0, 2])
+def test_swapped_messages_are_put_in_order(length: int, first: int) -> None:
+    messages = blocks(np.arange(4000) / 1000.0, length, sample_rate=1000.0)
+    order = [k if k < first else k ^ 1 for k in range(len(messages))]
+    heard = hear([messages[k] for k in order], 1000.0 / length)
+    # the first one of a swapped pair is where the numbers begin
+    used = list(range(4000)) if first else list(range(length, 4000))
+    assert heard.values == used and heard.numbers == list(range(len(used)))
+    told = [(event.kind, event.samples) for event in heard.events]
+    assert told == ([] if first else [(EventKind.REJECTED, length)]) and not heard.contradictions
+
+
+@pytest.mark.parametrize("length", [1, 10])
+@pytest.mark.parametrize("declared", [True, False])
+def test_messages_that_come_twice_are_duplicates(length: int, declared: bool) -> None:
+    messages = blocks(np.arange(4000) / 1000.0, length, **({"sample_rate": 1000.0} if declared else {}))
+    heard = hear([each for each in messages for _ in range(2)], 2000.0 / length)
+    duplicates = sum(event.count for event in heard.events if event.kind is EventKind.DUPLICATE)
+    # single samples may be those of a rounded time: the first eight are numbered
+    assert duplicates == (4000 if length > 1 else 4000 - 8)
+    assert sorted({*heard.values}) == list(range(4000)) and len(heard.values) + duplicates == 8000
+    assert heard.rate == 1000.0 and not heard.contradictions
+    assert heard.numbers == list(range(len(heard.numbers)))
+
+
+def test_equal_samples_of_a_rounded_time_are_no_duplicates() -> None:
+    times = np.floor(np.arange(4000) / 1000.0 / 0.016) * 0.016
+    messages = [{**each, "command": 0.0, "measured": 0.0} for each in singles(times, sample_rate=1000.0)]
+    assert len(hear(messages, 1000.0).values) == 4000
+    at_times = zip(singles(times, sample_rate=1000.0), (np.arange(4000) // 7 % 2).tolist(), strict=True)
+    assert len(hear([{**each, "command": v, "measured": v} for each, v in at_times], 1000.0).values) == 4000
+
+
+@pytest.mark.parametrize("start", [0.0, 740000.5])
+@pytest.mark.parametrize("numbered", [True, False])
+def test_times_in_days_give_no_rate(start: float, numbered: bool) -> None:
+    messages = singles(start + np.arange(1000) / 200.0 / 86400.0)
+    messages = [{**each, "index": k} for k, each in enumerate(messages)] if numbered else messages
+    heard = hear(messages)
+    assert not heard.blocks
+    [told] = {each for each in heard.rejections if "e+07 Hz, beyond 1 MHz: send `t` in s, not in days" in each}
+    assert set(heard.rejections) == {told}
+    declared = hear([{**each, "sample_rate": 200.0} for each in messages])
+    assert_all_in_order(declared, 1000)
+    assert declared.rate == 200.0 and "by them it is 1.728e+07 Hz, which is not used: send `t` in s" in declared.words
+
+
+def test_a_burst_at_first_is_no_rate_beyond_a_megahertz() -> None:
+    times = np.concatenate([np.arange(16) * 1e-7, np.arange(1, 2000) / 200.0])
+    heard = hear(singles(times))
+    assert heard.values == list(range(2015)) and not heard.rejections
+    assert heard.rate == pytest.approx(200.0, rel=0.02)
 
 
 @pytest.mark.parametrize("pause", [1, 2])

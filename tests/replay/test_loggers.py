@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import nptdms
@@ -90,6 +91,28 @@ def test_channels_of_tdms_may_repeat_names_and_have_slashes(tmp_path: Path) -> N
     assert (recording.stream.sample_rate, next(recording.blocks(1)).time) == (100.0, 2.0)
     np.testing.assert_array_equal(samples(recording), np.column_stack([2 * values, -2 * values]))
     assert "left out, no signals: remark (text)" in recording.notes
+
+
+@pytest.mark.parametrize(("later", "times", "note"), [
+    (60.0, [*range(40), *range(1200, 1240)], "1160 missing samples in a gap, the first before row 41"),
+    (0.0, range(80), ""),
+    (2.0, range(80), ""),
+    (1.0, range(80), "wf_start_time of a later segment is before the end of the one before (cmd, meas): samples are "
+     "taken to be consecutive, from the first start"),
+])  # fmt: skip
+def test_a_logger_that_was_stopped_and_appended_to_has_a_gap(
+    tmp_path: Path, later: float, times: Iterable[int], note: str
+) -> None:
+    began = np.datetime64("2026-03-01T10:00:00")
+    with TdmsWriter(tmp_path / "g.tdms") as writer:
+        for seconds in (0.0, later):
+            about = {"wf_increment": 0.05, "wf_start_time": began + np.timedelta64(int(1e6 * seconds), "us")}
+            writer.write_segment([ChannelObject("g", name, np.arange(40.0), about) for name in ("cmd", "meas")])
+    recording = open_recording(tmp_path / "g.tdms")
+    read = [block.time + row * 0.05 for block in recording.blocks(1000) for row in range(len(block))]
+    np.testing.assert_allclose(np.asarray(read) - read[0], 0.05 * np.asarray(times), atol=1e-9)
+    told = [each for each in recording.notes if "missing" in each or "wf_start_time" in each]
+    assert told == [note] * bool(note)
 
 
 def test_a_logger_that_was_stopped_is_read_as_far_as_it_came_and_reported(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from monitor.wire import native as wire
 from monitor.wire.native import Decoder, Encoder, Frames, WireError
 from monitor.wire.plain import PlainMessage, decode_frames
 from monitor.wire.plain_senders import PlainSenders
-from monitor.wire.sample_rate import RateCheck, rate_contradicted
+from monitor.wire.sample_rate import RateCheck, rate_contradicted, rate_implausible
 
 MAX_SENDERS = 64
 _MAX_NAMES, _ANY = 1024, -1
@@ -87,7 +87,7 @@ class SignalDecoder:
                 return (block,)
             check = self._rates[block.stream.rig] = _NativeRate(block.stream)
         rate = check.rate.add(block.index, block.time) if len(block) else None
-        if rate is not None:
+        if rate is not None and not rate_implausible(check.declared.sample_rate, rate):
             check.stream = replace(check.declared, sample_rate=rate)
         if check.stream is not check.declared:
             block = replace(block, stream=check.stream)
