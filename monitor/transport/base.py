@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import queue
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from monitor.messages.alarms import AlarmReport
@@ -148,75 +147,6 @@ class RequestServer(Protocol):
     def close(self) -> None:
         """Release all resources; a second call does nothing."""
         ...
-
-
-class MemorySource:
-    """Return blocks and events one at a time; for embedding and for tests.
-
-    Parameters
-    ----------
-    items : returned in this order, after which the source has ended.
-        Without them the source is fed by `put`, from any thread, and ends by `finish`.
-    """
-
-    def __init__(self, items: Iterable[SignalBlock | Event] | None = None) -> None:
-        self._queue: queue.SimpleQueue[SignalBlock | Event | None] = queue.SimpleQueue()
-        self._ended = False
-        self._received = 0
-        if items is not None:
-            for item in items:
-                self.put(item)
-            self.finish()
-
-    def put(self, item: SignalBlock | Event) -> None:
-        """Queue one item."""
-        self._queue.put(item)
-
-    def finish(self) -> None:
-        """Mark the end: nothing more will be put."""
-        self._queue.put(None)
-
-    def receive(self, timeout: float) -> tuple[SignalBlock | Event, ...]:
-        """Return the next item alone; nothing if none comes within `timeout` s."""
-        self._received = 0
-        if self._ended:
-            return ()
-        try:
-            item = self._queue.get(timeout=max(timeout, 0.0))
-        except queue.Empty:
-            return ()
-        self._ended = item is None
-        if item is None:
-            return ()
-        self._received = 1
-        return (item,)
-
-    @property
-    def ended(self) -> bool:
-        """Everything has been received and nothing more will come."""
-        return self._ended
-
-    @property
-    def waiting(self) -> int:
-        """Items that are queued."""
-        return 0 if self._ended else self._queue.qsize()
-
-    def hold(self, *, on: bool) -> None:
-        """Do nothing: the queue is unbounded."""
-
-    @property
-    def dropped_at_end(self) -> int:
-        """None: the queue is unbounded."""
-        return 0
-
-    @property
-    def waited(self) -> tuple[float, ...]:
-        """Zeros: an item counts as arrived when it is received."""
-        return (0.0,) * self._received
-
-    def close(self) -> None:
-        """End; what is still queued is discarded."""
-        self._ended = True
 
 
 class MemorySink:

@@ -141,21 +141,6 @@ def _day(found: re.Match[str], order: str) -> int:
     return date(year, month, int(parts["d"])).toordinal() - _EPOCH
 
 
-def parse_instant(text: str, first_day: int = 0) -> float:
-    """Return the s of an ISO 8601 date and time since the beginning of a day, in UTC; without a zone it is UTC.
-
-    Parameters
-    ----------
-    text : such as ``2026-03-02T09:31:07.482Z`` or ``20260302T093107.482Z``; a space for the first T is accepted.
-    first_day : days since 1970 of that day. Since 1970 itself a float resolves 0.2 us only.
-
-    Raises
-    ------
-    ValueError : it is no such text.
-    """
-    return DateForm().seconds(text, first_day)
-
-
 def _parse_iso(text: str) -> tuple[int, int, float]:
     found = _ISO_8601.fullmatch(text)
     if found is None:

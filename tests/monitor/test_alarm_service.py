@@ -16,7 +16,8 @@ from monitor.messages.alarms import decode, encode
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.messages.requests import AcknowledgeRequest, Request, ResetRequest
 from monitor.service.service import Service
-from monitor.transport.base import MemorySink, MemorySource
+from monitor.transport.base import MemorySink
+from tests.monitor.memory_source import MemorySource
 
 RATE = 100.0
 STREAM = Stream("rig", 1, RATE, tuple(Channel(role.value, role, "m", "a") for role in (Role.COMMAND, Role.MEASURED)))

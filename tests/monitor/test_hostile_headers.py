@@ -10,8 +10,9 @@ from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from monitor.service.service import Service
-from monitor.transport.base import MemorySink, MemorySource
+from monitor.transport.base import MemorySink
 from monitor.wire.native import MAX_COLUMNS
+from tests.monitor.memory_source import MemorySource
 
 
 def stream(pairs: int, rate: float, epoch: int = 1) -> Stream:
@@ -87,8 +88,6 @@ def test_what_was_dropped_at_the_end_and_no_gap_shows_is_counted_at_a_stop() -> 
         dropped_at_end = 3
 
     sink = MemorySink()
-    source = Dropping()
-    source.put(block(stream(1, 100.0)))
-    service = Service(source, Monitor(), [sink])
+    service = Service(Dropping([block(stream(1, 100.0))], ends=False), Monitor(), [sink])
     service.run(lambda: service.counts.received > 0)
     assert service.dropped == service.counts.lost == 3 * service.counts.received > 0

@@ -17,7 +17,8 @@ from monitor.messages.health import Health, RecordingStatus, StreamCounts, decod
 from monitor.messages.requests import NoteRequest, Request
 from monitor.messages.transfer import TransferBlock
 from monitor.service.service import Service
-from monitor.transport.base import MemorySink, MemorySource
+from monitor.transport.base import MemorySink
+from tests.monitor.memory_source import MemorySource
 
 RATE = 100.0
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))
@@ -174,7 +175,7 @@ def test_once_ends_with_the_last_block_and_without_it_a_new_run_may_follow() -> 
 
 def test_told_to_stop_it_stops() -> None:
     sink = MemorySink()
-    service = Service(MemorySource(), Monitor(), [sink])
+    service = Service(MemorySource([], ends=False), Monitor(), [sink])
     service.run(lambda: len(sink.health_seen) > 0)
     assert [h.state for h in sink.health_seen] == ["waiting", "waiting"]
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from replay.formats import RecordingError, Selection, open_recording
 from replay.formats.clock import read_timing, through_daylight_saving
-from replay.formats.dates import parse_instant, parse_instants
+from replay.formats.dates import DateForm, parse_instants
 
 PAIR = Selection(command=("cmd",), measured=("meas",))
 
@@ -183,13 +183,13 @@ def test_an_instant_is_that_of_the_standard_library(moment: datetime, offset: in
     zone = f"{'-' if offset < 0 else '+'}{abs(offset) // 60:02d}:{abs(offset) % 60:02d}"
     text = f"{moment:%Y-%m-%dT%H:%M:%S.%f}{zone}".rjust(32, "0")
     expected = datetime.fromisoformat(text).timestamp()
-    assert parse_instant(text) == pytest.approx(expected, abs=1e-6)
+    assert DateForm().seconds(text, 0) == pytest.approx(expected, abs=1e-6)
     basic = f"{moment:%Y%m%dT%H%M%S.%f}".rjust(22, "0") + zone.replace(":", "")
-    assert parse_instant(basic) == parse_instant(text)
+    assert DateForm().seconds(basic, 0) == DateForm().seconds(text, 0)
     (stamp,) = parse_instants([text]).astype("datetime64[us]").tolist()
     assert stamp.replace(tzinfo=UTC) == datetime.fromisoformat(text)
-    day = int(parse_instant(text) // 86400)
-    assert parse_instant(text, day) == pytest.approx(expected - 86400 * day, abs=2e-6)
+    day = int(DateForm().seconds(text, 0) // 86400)
+    assert DateForm().seconds(text, day) == pytest.approx(expected - 86400 * day, abs=2e-6)
 
 
 def test_a_date_that_does_not_exist_is_called_a_date(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_date_of_no_calendar_of_python_is_read(tmp_path: Path) -> None:
 )
 def test_what_is_no_instant_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        parse_instant(text)
+        DateForm().seconds(text, 0)
 
 
 def test_a_given_rate_that_the_times_contradict_is_noted(tmp_path: Path) -> None:
