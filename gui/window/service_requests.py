@@ -163,13 +163,14 @@ class NoteController(QObject):
     def record(self, text: str) -> None:
         """Send a note of the window itself, at the newest sample; only a refusal is shown.
 
-        It waits for the first report of the service, without which its address is unknown.
+        It waits for the first report of the service, without which its address is unknown, and for the first samples.
         """
         self._own.append(text)
         self._send_own()
 
     def _send_own(self) -> None:
-        while self._own and self._window.connection.history.health is not None:
+        history = self._window.connection.history
+        while self._own and history.health is not None and history.end_x > 0.0:
             text = self._own.popleft()
             try:
                 self._requests.send(NoteRequest(text=text), "")
