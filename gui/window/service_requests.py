@@ -163,7 +163,7 @@ class NoteController(QObject):
     def record(self, text: str) -> None:
         """Send a note of the window itself, at the newest sample; only a refusal is shown.
 
-        It waits for the first report of the service, without which its address is unknown, and for the first samples.
+        It waits for the first report of the service, which has its address, and for the first samples.
         """
         self._own.append(text)
         self._send_own()
@@ -179,10 +179,9 @@ class NoteController(QObject):
 
     def _send(self, text: str, instant: float) -> None:
         history = self._window.connection.history
-        timeline = history.timeline
         try:
-            _require_newest_epoch(timeline, instant)
-            time, index = timeline.sample_at(instant) or (None, None)
+            _require_newest_epoch(history.timeline, instant)
+            time, index = history.timeline.sample_at(instant) or (None, None)
             note = text if self._until is None else f"{text} ({self._place_text(instant)})"
             request = NoteRequest(text=note, time=time, index=index)
             if history.recording is not None:

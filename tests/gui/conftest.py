@@ -123,6 +123,15 @@ def store(tmp_path):
 
 
 @pytest.fixture
+def shown(fed, hybrid_arrivals):
+    hands = fed()
+    hands.played.say(*hybrid_arrivals[:200])
+    hands.until(lambda: hands.history.end_x > 7.9)
+    hands.ticks()
+    return hands
+
+
+@pytest.fixture
 def rig():
     """Two actuators that move when the test says so."""
     from tests.gui.live_service import Rig

@@ -15,15 +15,6 @@ from gui.window.export import FigureDialog
 from replay.formats import Selection, open_recording
 
 
-@pytest.fixture
-def shown(fed, hybrid_arrivals):
-    hands = fed()
-    hands.played.say(*hybrid_arrivals[:200])
-    hands.until(lambda: hands.history.end_x > 7.9)
-    hands.ticks()
-    return hands
-
-
 def export(hands, title, path, *, kind="PDF", width="Two", titled=True):
     """Choose panel, width and format in the dialog that comes, by its keys, and give the file a name."""
     # as a window system does when a dialog is closed

@@ -12,15 +12,6 @@ from gui.panels.limit_lines import LimitSubject
 from gui.settings.dialog import SettingsDialog
 
 
-@pytest.fixture
-def shown(fed, hybrid_arrivals):
-    hands = fed()
-    hands.played.say(*hybrid_arrivals[:200])
-    hands.until(lambda: hands.history.end_x > 7.9)
-    hands.ticks()
-    return hands
-
-
 def open_menu(hands, stack, row=0):
     at = stack.plot_of(row).center().toPoint()
     at.setX(round(stack.scale().begin + 3.0 / hands.view.span * stack.scale().width))

@@ -24,10 +24,6 @@ WARN = Alarm("north.fdb_delay.warn", "fdb_delay", "north", "s", Severity.WARN, l
 TRIP = structs.replace(WARN, name="north.fdb_delay.trip", severity=Severity.TRIP, low=None, high=0.05)
 
 
-def shown(qtbot, panel_of, history):
-    return show_panel(qtbot, panel_of, history)
-
-
 def limits_of(panel, key):
     (row,) = (row for row in panel.stack.rows if row.key == key)
     return {(f"{limit.word} {limit.owner}".rstrip(), round(limit.value, 9), limit.solid) for limit in row.limits}
@@ -39,7 +35,7 @@ def tell(panel, history, *alarms):
 
 
 def test_the_services_limits_take_the_place_of_the_windows(qtbot, watched):
-    panel = shown(qtbot, IndicatorsPanel, watched)
+    panel = show_panel(qtbot, IndicatorsPanel, watched)
     assert limits_of(panel, "delay") == set()
     panel.set_limits({"delay": DisplayLimit("delay", 1.0), "phase": DisplayLimit("phase", 10.0)})
     panel.show_rows(["delay", "ratio", "phase"])
@@ -81,7 +77,7 @@ def test_the_services_limits_take_the_place_of_the_windows(qtbot, watched):
 
 
 def test_lines_change_with_limits_and_not_with_values(qtbot, watched):
-    panel = shown(qtbot, IndicatorsPanel, watched)
+    panel = show_panel(qtbot, IndicatorsPanel, watched)
     tell(panel, watched, WARN)
     rows = panel.stack.rows
     tell(panel, watched, structs.replace(WARN, last=0.013, state=S.UNACKNOWLEDGED, active=True))
@@ -118,7 +114,7 @@ def test_a_line_can_be_dragged_where_all_its_alarms_can_be_changed():
 
 
 def test_a_model_has_lines_where_its_reliability_is_watched(qtbot, judged):
-    panel = shown(qtbot, ReliabilityPanel, judged)
+    panel = show_panel(qtbot, ReliabilityPanel, judged)
     owner = panel.site
     assert limits_of(panel, f"reliability:{owner}") == set()
     of_model = structs.replace(
@@ -136,7 +132,7 @@ def contents(panel):
 
 def test_a_tile_shows_the_most_severe_active_alarm(qtbot, watched):
     watched.update(ReceivedMessages(health=replace(watched.health, state="receiving")), age=0.0)
-    panel = shown(qtbot, TilesPanel, watched)
+    panel = show_panel(qtbot, TilesPanel, watched)
     watched.update(
         ReceivedMessages(
             alarms=AlarmReport(
@@ -168,7 +164,7 @@ def test_a_tile_is_normal_only_with_alarms_and_values(qtbot, watched):
     receiving = replace(watched.health, state="receiving")
     report = AlarmReport((WARN, structs.replace(WARN, name="o", actuator="south", state=S.OUT_OF_SERVICE)))
     watched.update(ReceivedMessages(health=receiving, alarms=report), age=0.0)
-    panel = shown(qtbot, TilesPanel, watched)
+    panel = show_panel(qtbot, TilesPanel, watched)
     found = contents(panel)
     # whatever the size of a lead: without an active alarm nothing is coloured
     assert found["north"].status.words == "lead"
@@ -193,7 +189,7 @@ def test_a_number_has_the_level_of_its_active_alarm(qtbot, watched, state, level
         ReceivedMessages(health=replace(watched.health, state="receiving"), alarms=AlarmReport((headline, *beside))),
         age=0.0,
     )
-    panel = shown(qtbot, TilesPanel, watched)
+    panel = show_panel(qtbot, TilesPanel, watched)
     delay, phase, ratio = contents(panel)["north"].values
     assert (delay.label, delay.level) == ("delay", level)
     assert (phase.label, phase.level, ratio.level) == ("phase", Level.BAD, Level.NONE)
@@ -204,7 +200,7 @@ def test_an_alarm_says_its_indicator_where_it_is_not_that_of_the_numbers(qtbot, 
     stands = structs.replace(TRIP, value=value, state=S.UNACKNOWLEDGED, active=True, last=0.061)
     health = replace(watched.health, state="receiving")
     watched.update(ReceivedMessages(health=health, alarms=AlarmReport((stands,))), age=0.0)
-    assert contents(shown(qtbot, TilesPanel, watched))["north"].severity.text == f"■ TRIP: {said} 61 ms"
+    assert contents(show_panel(qtbot, TilesPanel, watched))["north"].severity.text == f"■ TRIP: {said} 61 ms"
 
 
 def test_a_history_without_word_of_alarms_has_none():
@@ -214,7 +210,7 @@ def test_a_history_without_word_of_alarms_has_none():
 
 @pytest.mark.parametrize("source", ["broadband_delay", "paei_delay"])
 def test_limits_of_the_headline_are_drawn_in_its_row_whoever_speaks(qtbot, watched, source):
-    panel = shown(qtbot, IndicatorsPanel, watched)
+    panel = show_panel(qtbot, IndicatorsPanel, watched)
     delay = structs.replace(TRIP, name="north.delay.trip", value="delay", source=source, changeable=True)
     ratio = structs.replace(
         TRIP, name="north.ratio.warn", value="ratio", unit="", low=0.9, high=1.1, severity=Severity.WARN

@@ -7,6 +7,15 @@ import pytest
 
 
 @pytest.fixture
+def window(qtbot):
+    from PySide6.QtWidgets import QWidget
+
+    window = QWidget()
+    qtbot.addWidget(window)
+    return window
+
+
+@pytest.fixture
 def control(qtbot):
     from tests.gui.sources.played import FakeClient
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import h5py
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QDialogButtonBox, QWidget
+from PySide6.QtWidgets import QDialogButtonBox
 
 from gui.commands.gui import _column_options
 from gui.sources.opening.columns import DATASET, ActuatorColumns, ColumnChoice
@@ -35,13 +35,6 @@ def path(tmp_path):
             group["time"], group["command"], group["measured"] = time, motion(time), motion(time - lag)
         file["oil/degrees"] = np.linspace(30.0, 40.0, 50)
     return tmp_path / "tests.h5"
-
-
-@pytest.fixture
-def window(qtbot):
-    window = QWidget()
-    qtbot.addWidget(window)
-    return window
 
 
 @pytest.fixture

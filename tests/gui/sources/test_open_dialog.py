@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialogButtonBox, QFileDialog, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QFileDialog
 
 from gui.sources.opening.columns import RATE
 from gui.sources.opening.open_dialog import Opener
@@ -14,13 +14,6 @@ from gui.widgets.theme import LIGHT
 
 OFFERS = Catalogue((FileKind("run file", ("*.h5", "*.hdf5")), FileKind("text file", ("*.csv", "*.txt"))))
 GUESS = {"command": ["p"], "measured": ["q"], "force": [], "time": "t", "auxiliary": False}
-
-
-@pytest.fixture
-def window(qtbot):
-    window = QWidget()
-    qtbot.addWidget(window)
-    return window
 
 
 @pytest.fixture
