@@ -219,18 +219,18 @@ class _CompilationListener(event.Listener):
     """Counts compiled functions, each once whatever its argument types."""
 
     def __init__(self, progress: Progress) -> None:
-        self.progress, self.pending = progress, {id(each) for each in compiled_functions()}
-        self.total = len(self.pending)
+        self.progress, self.done = progress, set[int]()
 
     def on_start(self, event: Any) -> None:
         """Do nothing: a compilation is reported when it ends."""
 
     def on_end(self, event: Any) -> None:
         """Report a function of this package the first time."""
-        dispatcher = event.data["dispatcher"]
-        if id(dispatcher) in self.pending:
-            self.pending.remove(id(dispatcher))
-            self.progress(self.total - len(self.pending), self.total, dispatcher.__name__)
+        # modules of measures are imported as they are needed
+        dispatcher, every = event.data["dispatcher"], compiled_functions()
+        if id(dispatcher) not in self.done and any(each is dispatcher for each in every):
+            self.done.add(id(dispatcher))
+            self.progress(len(self.done), len(every), dispatcher.__name__)
 
 
 class KernelMissing(Exception):  # noqa: N818  no error
@@ -254,7 +254,7 @@ def from_the_cache() -> AbstractContextManager[object]:
 @contextmanager
 def report_compilation(progress: Progress) -> Iterator[None]:
     """Report each function compiled within the context; kernels loaded from the cache are not reported."""
-    listener = _CompilationListener(progress)
-    with event.install_listener("numba:compile", listener):
+    with event.install_listener("numba:compile", _CompilationListener(progress)):
         yield
-    progress(listener.total, listener.total, "")
+    total = len(compiled_functions())
+    progress(total, total, "")
