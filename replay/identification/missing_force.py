@@ -16,7 +16,7 @@ from replay.formats import Recording
 from replay.identification.force_model import ForceModel, channel_factor
 from replay.pictures import new_drawing
 from sim.arrays import Flags
-from sim.missing_force.law_fit import LawFit, find_laws, fit_law, force_by_laws
+from sim.missing_force.law_fit import LawFit, find_laws, fit_law, force_by_laws, motion_by_law
 from sim.missing_force.recovery import RecoveredForce, evidence_for, recover_force
 from sim.missing_force.smoother import ForceProblem
 from sim.missing_force.state_space import Sensor
@@ -357,6 +357,7 @@ def force_drawing(found: FoundForce, places: Sequence[str]) -> Drawing:
     gaps = recovered.time[np.flatnonzero(np.diff(sampled, prepend=True, append=True)).clip(max=len(sampled) - 1)]
     directions = np.asarray(found.problem.forces)
     law = found.laws[int(np.argmax(found.weights[1:]))] if found.weights[0] < 0.5 else None
+    by_law: tuple[Samples, ...] = () if law is None else motion_by_law(found.problem, recovered, law)
     for e, (over_time, over_stretch, over_rate) in enumerate(axes):
         time, sd = recovered.time[every], found.force_sd[every, e]
         # no line through a gap
@@ -372,14 +373,17 @@ def force_drawing(found: FoundForce, places: Sequence[str]) -> Drawing:
         over_time.set_xlabel("time [s]")
         over_time.set_ylabel("force [N]")
         over_time.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False)
-        for axis, motion, label in (
-            (over_stretch, recovered.smoothed.displacement, "stretch [m]"),
-            (over_rate, recovered.smoothed.velocity, "rate [m/s]"),
+        for i, (axis, motion, label) in enumerate(
+            (
+                (over_stretch, recovered.smoothed.displacement, "stretch [m]"),
+                (over_rate, recovered.smoothed.velocity, "rate [m/s]"),
+            )
         ):
             along = (motion @ directions)[every, e]
             axis.plot(along, unknown, ".", markersize=3, color="tab:blue", label="without a law")
             if law is not None:
-                axis.plot(along, force, ".", markersize=1, color="tab:orange", label="law")
+                fitted = (by_law[i] @ directions)[every, e], by_law[2][every, e]
+                axis.plot(*fitted, ".", markersize=1, color="tab:orange", label="law")
             axis.set_xlabel(label)
             axis.set_ylabel("force [N]")
             axis.set_title(", ".join(term.name for term in law.laws[e]) if law is not None else "")

@@ -170,6 +170,14 @@ def force_by_laws(
     return np.where(known, mean, recovered.force), np.where(known, sd, recovered.force_sd), weights
 
 
+def motion_by_law(problem: ForceProblem, recovered: RecoveredForce, law: LawFit) -> tuple[Samples, Samples, Samples]:
+    """Return displacement and velocity, (n, dofs), and forces, (n, f), of a law's fit, in its stretch of samples."""
+    assert law.fit is not None
+    response, n = LawResponse(_Motion(problem, recovered).problem, law.laws, recovered.sigma), problem.structure.dofs
+    (state,), (force,), _, _ = response.motion(law.fit.parameters)
+    return state[:, :n], state[:, n:], force
+
+
 def find_laws(
     problem: ForceProblem,
     recovered: RecoveredForce,

@@ -19,6 +19,8 @@ from sim.laboratory.structure import highest_frequency
 from sim.missing_force.smoother import ForceProblem, SmoothedForce, characteristic_rate, reach
 from sim.missing_force.state_space import Matern
 
+# odds of the roughest order before the samples, which rarely show a jump: only strong evidence excludes one
+_JUMPS = 20.0
 # probability of an order that is left out
 _IMPLAUSIBLE = 0.01
 # rad between two instants: a unit mistake, as no structure is sampled so coarsely
@@ -121,13 +123,13 @@ def recover_force(
     evidence = np.array([each.log_evidence for each in posteriors])
     if not evidence.max() > -0.5 * _NEVER:
         raise ValueError("missing force: the likelihood is finite nowhere: the model may diverge, or samples be huge")
-    probability = np.exp(evidence - evidence.max())
+    probability = np.exp(evidence - evidence.max()) * np.where(np.array(orders) == min(orders), _JUMPS, 1.0)
     probability /= probability.sum()
     plausible = np.flatnonzero(probability >= _IMPLAUSIBLE).tolist()
     smoothed = {i: _smoothed(problem, searches[i], posteriors[i]) for i in plausible}
     weights = (probability[plausible] / probability[plausible].sum()).tolist()
     mixed = _mixture(weights, iter(smoothed.values()))
-    best = int(np.argmax(evidence))
+    best = int(np.argmax(probability))
     priors, noise = searches[best].hyperparameters(posteriors[best].mode)
     return RecoveredForce(
         mixed, dict(zip(orders, probability.tolist(), strict=True)), priors, noise, given is not None,

@@ -65,10 +65,10 @@ def _coverage(shape: str, count: int, seeds: range, *, known: bool = True) -> fl
     ("shape", "count"), [("cubic", 11), ("cubic", 151), ("steps", 151), ("friction", 151), ("nothing", 31)]
 )
 def test_band_covers_the_force(shape, count):
-    assert _coverage(shape, count, range(6)) > (0.8 if shape == "friction" else 0.92)
+    assert _coverage(shape, count, range(6)) > 0.92
 
 
-@pytest.mark.parametrize(("count", "most"), [(11, 3.0), (151, 1.9)])
+@pytest.mark.parametrize(("count", "most"), [(11, 3.5), (151, 2.0)])
 def test_band_of_a_smooth_force_is_hardly_wider_than_its_error(count, most):
     states, force = _oscillator("cubic")
     found = [_recovered(*_sampled(states, count, seed)) for seed in range(3)]
@@ -80,7 +80,7 @@ def test_band_of_a_smooth_force_is_hardly_wider_than_its_error(count, most):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("count", [11, 31, 151])
 def test_band_covers_95_percent_over_200_seeds(shape, count):
-    assert _coverage(shape, count, range(1000, 1200)) > (0.8 if shape == "friction" else 0.93)
+    assert _coverage(shape, count, range(1000, 1200)) > 0.93
 
 
 @pytest.mark.slow
