@@ -26,13 +26,10 @@ LENGTHS = ("one window", "four windows", "the whole view")
 _REDRAWS = 64  # of the older part of the loop, at most, while the view moves by its length
 
 
-_OF_A_LOOP = "stiffness", "damping", "energy"
-
-
 def loop_text(history: History, actuator: str, x: float | None) -> str:
     """Return stiffness, damping and energy of the newest closed loop at `x`, default now; a dash for none."""
     results, parts = history.results, []
-    for word in _OF_A_LOOP:
+    for word in ("stiffness", "damping", "energy"):
         name = f"specimen_loop_{word}"
         column = None if results is None else results.column(actuator, name)
         if results is None or column is None or not math.isfinite(value := results.value(actuator, name, x)):
