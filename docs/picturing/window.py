@@ -14,7 +14,6 @@ from PySide6.QtWidgets import QApplication, QWidget
 from docs.picturing.run_files import write_runs
 from docs.picturing.stage import Stage, stage
 from gui.panels.catalogue import FrequencyPanel, GroupPanel, XYGroup
-from gui.panels.comparison import ComparisonPanel
 from gui.panels.events import EventsPanel
 from gui.panels.hysteresis import HysteresisPanel
 from gui.panels.spectrum import SpectrumPanel
@@ -128,7 +127,6 @@ def _compare(folder: Path, kept: Path) -> None:
         program.view.show(*_COMPARED)
         program.view.pin(sum(_COMPARED) / 2.0)
         compared.until(lambda: all(each.judged for each in program.connection.history.compared))
-        program.window.dock_area.panel(ComparisonPanel).differences_button.click()
         program.window.notification_bar.dismiss_of_source()
         for theme in THEMES:
             compared.theme(theme)

@@ -116,7 +116,7 @@ class NoteController(QObject):
         self._requests = RequestSender[str](window.connection)
         self._unsaved: deque[str] = deque(maxlen=_MAX_UNSAVED)
         self._until: float | None = None
-        self._own: deque[tuple[str, bool]] = deque(maxlen=_MAX_UNSAVED)
+        self._own: deque[tuple[str, float | None]] = deque(maxlen=_MAX_UNSAVED)
         actions.connect({"note.add": self.ask})
         window.note_bar.written.connect(self._send)
         for panel in window.dock_area.panels.values():
@@ -160,19 +160,20 @@ class NoteController(QObject):
         ends = [instant] if self._until is None else [instant, self._until]
         return " to ".join(instant_text(timeline.time_at(x)) for x in ends)
 
-    def record(self, text: str) -> None:
-        """Send a note of the window itself, at the newest sample, else the first; only a refusal is shown.
+    def record(self, text: str, time: float | None = None) -> None:
+        """Send a note of the window itself, at a time of the rig or the newest sample; only a refusal is shown.
 
         It waits for the first report of the service, which has its address, and for the first samples.
         """
-        self._own.append((text, self._window.connection.history.end_x == 0.0))
+        self._own.append((text, time))
         self._send_own()
 
     def _send_own(self) -> None:
         history = self._window.connection.history
         while self._own and history.health is not None and history.end_x > 0.0:
-            text, is_first = self._own.popleft()
-            time, index = (is_first and history.timeline.sample_at(history.begin_x)) or (None, None)
+            text, time = self._own.popleft()
+            at = None if time is None else history.timeline.sample_at(history.timeline.x_of(time))
+            time, index = at or (None, None)
             try:
                 self._requests.send(NoteRequest(text=text, time=time, index=index), "")
             except (ValueError, OSError) as problem:

@@ -52,7 +52,7 @@ def followed(fed, hybrid_arrivals):
 def test_a_note_of_the_window_itself_waits_for_samples(fed, hybrid_arrivals, monkeypatch):
     hands, sent = fed(), []
     monkeypatch.setattr(hands.program._notes._requests, "send", lambda request, _: sent.append(request))
-    hands.program._notes.record("12 ms are injected")
+    hands.program._notes.record("12 ms are injected", 0.0)
     hands.played.say(ReceivedMessages(health=hybrid_arrivals[-1].health))
     hands.until(lambda: hands.history.health is not None)
     hands.ticks(2)

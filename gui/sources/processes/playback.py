@@ -165,7 +165,7 @@ class PlaybackSession(SourceSession):
             for event in player.description.events:
                 if before < event.time <= now:
                     self.notified.emit("info", event.detail)
-                    self.injected.emit(event.detail)
+                    self.injected.emit(event.detail, event.time)
 
     def _show_warnings(self) -> None:
         known = None if self.player is None else self.player.description

@@ -45,7 +45,7 @@ class SourceSession(QObject):
     loaded : history of a recording that is shown as a whole; emitted once, in place of `ready`.
     progress : status text; empty: none.
     notified : level (info, warning, error) and one line.
-    injected : a fault that a simulation injects from now on, one line.
+    injected : a fault that a simulation injects, one line, and from when on, s.
     failed : there will be no results, and why; `ended` follows.
     ended : no process is running, and none will be started; emitted once.
     player_changed : the player was created, replaced or removed.
@@ -55,7 +55,7 @@ class SourceSession(QObject):
     loaded = Signal(object)
     progress = Signal(str)
     notified = Signal(str, str)
-    injected = Signal(str)
+    injected = Signal(str, float)
     failed = Signal(str)
     ended = Signal()
     player_changed = Signal()
@@ -227,7 +227,7 @@ class SessionManager(QObject):
     loaded : history of the current session's recording.
     progress : status text; empty: none.
     notified : level and one line.
-    injected : a fault that a simulation injects, one line.
+    injected : a fault that a simulation injects, one line, and from when on, s.
     changed : the session or its player has changed.
     ended : the processes of a session have ended; its recording is complete.
     """
@@ -236,7 +236,7 @@ class SessionManager(QObject):
     loaded = Signal(object)
     progress = Signal(str)
     notified = Signal(str, str)
-    injected = Signal(str)
+    injected = Signal(str, float)
     changed = Signal()
     ended = Signal()
 

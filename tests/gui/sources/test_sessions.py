@@ -226,7 +226,7 @@ def test_what_a_simulation_injects_is_told_when_the_replay_comes_by(qtbot, launc
         controls[0].say(STATE | {"position": position}, session.player)
     # once each time that it is played, after a restart again; not by a seek over it
     assert [text for _, text in told] == ["at 0", "at 2", "at 2", "at 3", "at 9", "at 0"]
-    assert injected == [text for _, text in told]
+    assert injected == [(text, float(text[3:])) for _, text in told]
     launch[-1].end()
 
 
