@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from docs.picturing.run_files import write_runs
 from docs.picturing.stage import Stage, stage
 from gui.panels.catalogue import FrequencyPanel, GroupPanel, XYGroup
+from gui.panels.comparison import ComparisonPanel
 from gui.panels.events import EventsPanel
 from gui.panels.hysteresis import HysteresisPanel
 from gui.panels.spectrum import SpectrumPanel
@@ -131,6 +132,11 @@ def _compare(folder: Path, kept: Path) -> None:
         for theme in THEMES:
             compared.theme(theme)
             compared.shoot(folder / f"comparison-{theme}.png")
+        panel = program.window.dock_area.panel(ComparisonPanel)
+        panel.differences_button.click()
+        for theme in THEMES:
+            compared.theme(theme)
+            compared.shoot(folder / f"differences-{theme}.png")
 
 
 def _be_late(stage: Stage, times: int) -> None:

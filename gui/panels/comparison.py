@@ -169,16 +169,16 @@ class ComparisonPanel(TimePanel):
         box = self.layout()
         assert isinstance(box, QVBoxLayout)
         box.insertLayout(1, self._lag_rows)
-        self._beside = QSplitter(Qt.Orientation.Horizontal, childrenCollapsible=False)
-        box.insertWidget(2, self._beside, 1)
-        self._beside.addWidget(self.stack)
-        self._beside.addWidget(self.differences)
+        self._parts = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
+        box.insertWidget(2, self._parts, 1)
+        self._parts.addWidget(self.stack)
+        self._parts.addWidget(self.differences)
         self.show_loading("")
 
     def _show_differences(self, on: bool) -> None:
         self.differences.setVisible(on)
         if on:
-            self._beside.setSizes([2 * self._beside.width() // 5, 3 * self._beside.width() // 5])
+            self._parts.setSizes([3 * self._parts.height() // 5, 2 * self._parts.height() // 5])
 
     def show_loading(self, text: str) -> None:
         """Show what is being loaded; empty: nothing."""

@@ -130,6 +130,7 @@ def test_differences_are_judged_by_tolerances_and_reported(compared, monkeypatch
     assert not panel.differences.isVisible()
     hands.click(panel.differences_button)
     hands.ticks()
+    assert panel.stack.width() > 0.95 * panel.width(), "the plots keep their width"
     numbers = [float(cell.partition(" ")[0]) for cell in verdicts(panel)["ratio"][:3]]
     assert numbers == pytest.approx([1 / 0.9, 1 / 0.98, 1 / 0.98 - 1 / 0.9], abs=1e-3)
     assert verdicts(panel)["delay [ms]"][3:] == ["", ""]
