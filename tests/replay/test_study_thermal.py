@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from replay.papers.thermal.blocks import parameter_space
 from replay.papers.thermal.compliance import Compliance
 from replay.papers.thermal.limit import by_monte_carlo, standard_error
-from replay.papers.thermal.pictures import parameter_space
 from replay.papers.thermal.study import run_study
 from replay.papers.thermal.validation import VALIDATED
 from sim.models.thermal_population import Conductivity, Specimens, characterize

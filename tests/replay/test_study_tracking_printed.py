@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from replay.papers.tracking.printed import printed_figures
-from replay.papers.tracking.study import STUDIED, study_case
+from replay.papers.tracking.study import STUDIED, printed_figures, study_case
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 

@@ -14,7 +14,6 @@ from replay.papers.nonlinear import (
     features,
     five_dof,
     four_dof,
-    four_dof_blocks,
     impact,
     impact_blocks,
 )
@@ -30,7 +29,7 @@ def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
     if name == "duffing":
         return duffing.study_blocks(duffing.identify_duffing(runs(duffing.RUNS), seed, progress))
     if name == "four-dof":
-        return four_dof_blocks.study_blocks(four_dof.identify_four_masses(runs(four_dof.RUNS), seed, progress))
+        return four_dof.study_blocks(four_dof.identify_four_masses(runs(four_dof.RUNS), seed, progress))
     if name == "features":
         number = runs(features.RUNS)
         return features.study_blocks(number, seed, features.compare_features(number, seed, progress))
