@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from monitor.__main__ import main
-from sim.excitation.excitations import Earthquake
+from sim.excitation import Earthquake
 
 SPREAD = {"median", "mean", "p05", "p95"}
 RATE, FREQUENCY, GAIN, DELAY = 1000.0, 4.0, 0.9, 0.015

@@ -12,11 +12,10 @@ from monitor.__main__ import main
 from monitor.commands.output import to_json_types
 from monitor.text.blocks import to_json
 from replay.formats.units import STANDARD_GRAVITY
-from replay.papers.loop import benchmark, blocks, compensators
+from replay.papers.loop import benchmark, blocks
 from replay.papers.loop import study as loop_study
-from replay.papers.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
+from replay.papers.loop.benchmark import CASES, COMPENSATORS, CRITERIA, SCENARIOS, Benchmark, RunningLoss, SampleLoss
 from replay.papers.loop.blocks import study_blocks
-from replay.papers.loop.compensators import COMPENSATORS, RunningLoss, SampleLoss
 from replay.papers.loop.study import (
     CompensatedRun,
     IndicatorWarning,
@@ -215,7 +214,7 @@ def test_there_is_no_alarm_at_a_smaller_delay(monkeypatch) -> None:
 
     Warnings are of the loop without compensation: the others, each a loop of its own, are not run.
     """
-    for each in (loop_study, compensators):
+    for each in (loop_study, benchmark):
         monkeypatch.setattr(each, "COMPENSATORS", ("none",))
     monkeypatch.setattr(loop_study, "_DURATION", 30.0)
     monkeypatch.setattr(loop_study, "_DELAYS", (0.6, 4.0))

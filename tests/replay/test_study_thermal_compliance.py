@@ -20,7 +20,7 @@ from replay.papers.thermal.compliance import (
     statement,
 )
 from replay.papers.thermal.limit import SLOPES, by_quadrature
-from sim.ensembles.distributions import Normal
+from sim.ensembles import Normal
 from sim.models.thermal_population import Conductivity, Family, Population, characterize
 from sim.models.thermal_tables import LEVELS, material
 

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from replay.papers.thermal.limit import CAPACITIES, SLOPES, by_monte_carlo, by_quadrature, limit_state, temperatures
-from sim.ensembles.distributions import Normal
+from sim.ensembles import Normal
 from sim.models.thermal_population import Conductivity, Family, Population, characterize
 from sim.models.thermal_slab import conduction_temperature, series_temperature
 from sim.models.thermal_tables import APPLICATION, LEVELS, configurations, material

@@ -310,13 +310,7 @@ def run_study(
 
 
 class _CountedProgress:
-    """Progress of one task, reported from its beginning on.
-
-    Parameters
-    ----------
-    progress : called with the task, how much of it is done, and the total.
-    task, total : its name, and its number of steps.
-    """
+    """Progress of one task of `total` steps, reported from its beginning on."""
 
     def __init__(self, progress: Progress, task: str, total: int) -> None:
         self._progress, self._task, self._total, self._done = progress, task, total, 0

@@ -13,8 +13,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from monitor.text.blocks import Block, Column, Data, Figure, Table, Text, Tone, words
 from monitor.text.numbers import number
-from replay.papers.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
-from replay.papers.loop.compensators import COMPENSATORS
+from replay.papers.loop.benchmark import CASES, COMPENSATORS, CRITERIA, SCENARIOS, Benchmark
 from replay.papers.loop.study import EARLY, LoopStudy, Stability, draw_statistics, paired_ratio
 from replay.pictures import new_drawing
 from sim.laboratory.building import Case

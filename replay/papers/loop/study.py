@@ -15,9 +15,8 @@ from replay import Progress, silent
 from replay.assessment.run import assess
 from replay.formats.ground_motion import GroundMotion
 from replay.formats.recordings import ArrayRecording
-from replay.papers.loop.benchmark import Benchmark, run_benchmark
-from replay.papers.loop.compensators import COMPENSATORS, SideBySide
-from sim.excitation.excitations import Earthquake, Recorded
+from replay.papers.loop.benchmark import COMPENSATORS, Benchmark, SideBySide, run_benchmark
+from sim.excitation import Earthquake, Recorded
 from sim.laboratory.actuator import ActuatorState, Schedule
 from sim.laboratory.elements import LinearSpring
 from sim.laboratory.loop import HybridLoop, LoopRecord
