@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim.arrays import Samples
-from sim.excitation.excitations import Earthquake
+from sim.excitation import Earthquake
 
 Motion = Callable[[Samples], Samples]
 """Displacement at instants, (n,) s."""

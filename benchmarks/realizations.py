@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.figures import NS, SECONDS, Figure
 from benchmarks.timing import in_turns, median_ratio
 from monitor.messages.blocks import Samples
-from sim.ensembles.ensemble import BLOCK, EnsembleModel, realization_block
+from sim.ensembles import BLOCK, EnsembleModel, realization_block
 from sim.models.beam import StochasticBeam
 from sim.models.sandia import SandiaStructure
 

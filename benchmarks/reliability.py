@@ -15,7 +15,7 @@ from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay.simulations.models import realizations
-from sim.ensembles.ensemble import replicates
+from sim.ensembles import replicates
 from sim.models.beam import StochasticBeam
 
 SUMMARY = "a new sample against 100,000 realizations of the beam, beside numpy.mean(abs(Y - y) < eps)"

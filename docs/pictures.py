@@ -65,8 +65,8 @@ def thermal() -> None:
 
 def laboratory() -> None:
     """Draw the loop that a delay makes unstable."""
-    from replay.papers.loop.pictures import instability
-    from replay.papers.loop.stability import run_stability
+    from replay.papers.loop.blocks import instability
+    from replay.papers.loop.study import run_stability
 
     (IMAGES / "laboratory").mkdir(exist_ok=True, parents=True)
     instability(run_stability(1)).savefig(IMAGES / "laboratory" / "instability.png", dpi=90)
@@ -75,8 +75,7 @@ def laboratory() -> None:
 def updating() -> None:
     """Draw the force that a chain of four masses is missing."""
     from replay import silent
-    from replay.papers.nonlinear.four_dof import identify_four_masses
-    from replay.papers.nonlinear.four_dof_blocks import force
+    from replay.papers.nonlinear.four_dof import force, identify_four_masses
 
     (IMAGES / "updating").mkdir(exist_ok=True, parents=True)
     force(identify_four_masses(1, 1, silent)).savefig(IMAGES / "updating" / "four-dof-force.png", dpi=80)

@@ -1,10 +1,10 @@
 """The public names of `monitor`, each with its module: the one place where they are written."""
 
 from .client.connection import Connection as Connection
+from .client.connection import Row as Row
 from .client.connection import ServiceLostError as ServiceLostError
 from .client.connection import connect as connect
 from .client.rig import Rig as Rig
-from .client.rows import Row as Row
 from .compensation.adaptive_time_series import AdaptiveTimeSeries as AdaptiveTimeSeries
 from .compensation.fixed_inverse import FixedInverse as FixedInverse
 from .compensation.indicator_driven import IndicatorDriven as IndicatorDriven

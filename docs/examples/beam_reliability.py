@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from monitor import SiteReliability, Tolerance, TolerancePolicy, sort_ensemble
-from sim.ensembles.ensemble import realization_block, replicates
+from sim.ensembles import realization_block, replicates
 from sim.models.beam import StochasticBeam
 
 beam = StochasticBeam()

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from monitor import FixedInverse, RecursiveInverse
-from sim.excitation.excitations import Earthquake
+from sim.excitation import Earthquake
 from sim.laboratory.elements import LinearSpring
 from sim.laboratory.loop import HybridLoop
 from sim.laboratory.stability import critical_delay

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from monitor import BroadbandDelayIndicator, FrequencyDomainIndicator, PhaseAmplitudeIndices
-from sim.excitation.excitations import Earthquake
+from sim.excitation import Earthquake
 
 rate, window, step = 512.0, 2.0, 20.0  # Hz, s, s
 time = np.arange(0.0, 40.0, 1.0 / rate)

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from monitor import BroadbandDelayIndicator, PhaseAmplitudeIndices
-from sim.excitation.excitations import Earthquake
+from sim.excitation import Earthquake
 
 rate, true_delay = 512.0, 0.018  # Hz, s
 time = np.arange(0.0, 40.0, 1.0 / rate)

@@ -10,8 +10,7 @@ from rich.console import Console
 
 from gui.commands.demo import stage
 from gui.model.receiver import ServiceSubscription
-from gui.terminal.dashboard import Dashboard
-from gui.terminal.screen import Screen
+from gui.terminal.dashboard import Dashboard, Screen
 from monitor.commands.process import ChildCommand
 from replay.simulations.models import simulate_ensemble
 from sim.models.beam import StochasticBeam

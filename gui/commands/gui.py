@@ -110,7 +110,7 @@ def open_window(options: LaunchOptions, offers: Callable[[], Catalogue]) -> int:
         if options.simulation and options.simulation not in known:
             raise ValueError(f"there is no simulation {options.simulation!r}: choose from {', '.join(known)}")
         display = DisplayCheck()
-        from gui.window.process import run_window
+        from gui.window.application import run_window
     except ImportError:
         # where a system library is missing, this names it
         DisplayCheck().require()

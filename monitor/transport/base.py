@@ -73,35 +73,38 @@ class ListeningSource(SignalSource, Protocol):
 
 
 class Sink(Protocol):
-    """Where signals, results and events go. No call waits: a sink that is slow drops and counts."""
+    """Where signals, results and events go. No call waits: a sink that is slow drops and counts.
+
+    A class derived from it ignores what it has no method for.
+    """
 
     def signals(self, block: SignalBlock) -> None:
         """Accept samples that passed the checks of their order."""
-        ...
+        return
 
     def results(self, block: ResultBlock) -> None:
         """Accept indicator values."""
-        ...
+        return
 
     def transfer(self, block: TransferBlock) -> None:
         """Accept transfer functions."""
-        ...
+        return
 
     def event(self, event: Event) -> None:
         """Accept an event."""
-        ...
+        return
 
     def alarms(self, report: AlarmReport) -> None:
         """Accept all alarms: at once where there are transitions, else as often as `health`."""
-        ...
+        return
 
     def health(self, health: Health) -> None:
         """Accept the health of the service."""
-        ...
+        return
 
     def close(self) -> None:
         """Finish; a second call does nothing."""
-        ...
+        return
 
 
 class RecordingSink(Sink, Protocol):
@@ -161,7 +164,7 @@ class MemorySink:
         self.health_seen: list[Health] = []
         self.closed = False
 
-    def signals(self, block: SignalBlock, arrived: float | None = None) -> None:  # noqa: ARG002  of a recorder
+    def signals(self, block: SignalBlock, arrived: float | None = None) -> None:
         """Store samples."""
         self.signals_seen.append(block)
 

@@ -14,9 +14,7 @@ from monitor.wire.native import WireError
 from monitor.wire.plain import PlainMessage
 from monitor.wire.sample_numbering import Run, SampleNumbering
 from monitor.wire.sample_rate import estimate_sample_rate, rate_contradicted, rate_implausible, round_to_common_rate
-from monitor.wire.sender_run import RepeatedMessages, SenderRun
-from monitor.wire.time_unit import TimeUnit
-from monitor.wire.unnumbered import OWN_RIG, UnnumberedCheck
+from monitor.wire.sender_run import OWN_RIG, RepeatedMessages, SenderRun, TimeUnit, UnnumberedCheck
 
 DEFAULT_RIG = "rig"
 MIN_RATE_SAMPLES = 16

@@ -9,7 +9,7 @@ from monitor.messages.blocks import Event, EventKind
 from monitor.wire.native import WireError
 from monitor.wire.plain import PlainMessage
 from monitor.wire.plain_assembler import Items, PlainAssembler
-from monitor.wire.unnumbered import OWN_RIG
+from monitor.wire.sender_run import OWN_RIG
 
 _SUCCEEDS, _REFUSED_SUCCEEDS = 0.25, 1.0  # s of samples, without one of the sender before
 _MESSAGES = 3

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from replay import Progress, silent
 from replay.archive.files import FoundFile, find_files
-from replay.archive.finished import FinishedRows
-from replay.archive.table import write_table
+from replay.archive.table import FinishedRows, write_table
 from replay.archive.task import Assigned, assess_file
 from replay.assessment.summary import Value
 from replay.formats import Selection

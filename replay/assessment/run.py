@@ -19,12 +19,11 @@ from monitor.messages.blocks import Column, ResultStream, Samples
 from monitor.messages.transfer import TransferBlock
 from monitor.system.safe_text import printable
 from replay import Progress, silent
-from replay.assessment.dominant_frequency import dominant_frequencies
+from replay.assessment.record_passes import dominant_frequencies, whole_records
 from replay.assessment.record_survey import RecordSurvey, survey_record
 from replay.assessment.results import Assessment, Series
 from replay.assessment.statistics import assess_pair
 from replay.assessment.warnings import find_warnings
-from replay.assessment.whole_record import whole_records
 from replay.formats import Recording
 from replay.formats.base import sample_numbers
 

@@ -191,8 +191,7 @@ def _run_archive(arguments: argparse.Namespace, selection: Selection, given: dic
     from monitor.config import load_settings
     from monitor.engine.monitor import warm_up
     from replay.archive import Archive, assess_archive
-    from replay.archive.finished import has_finished_rows
-    from replay.archive.table import check_ending
+    from replay.archive.table import check_ending, has_finished_rows
 
     table = arguments.out
     check_ending(table)

@@ -13,7 +13,7 @@ from monitor.commands.process import StopSignals, exit_immediately
 from replay.commands import add_worker_options, check_replaced, workers_of
 
 if TYPE_CHECKING:
-    from sim.ensembles.ensemble import Experiment
+    from sim.ensembles import Experiment
 
 _INTERRUPTED = 130  # exit code
 
@@ -82,7 +82,7 @@ def _experiments(model: Experiment, arguments: argparse.Namespace) -> int:
     import numpy as np
 
     from monitor.commands.output import compilation_announced, progress_bars
-    from sim.ensembles.ensemble import replicates
+    from sim.ensembles import replicates
 
     written = []
     try:

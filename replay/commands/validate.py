@@ -138,8 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _sites(arguments: argparse.Namespace, progress: Progress) -> list[Site]:
     from monitor.reliability.gaussian import ErrorCorrelation
-    from replay.validation.model import read_model
-    from replay.validation.records import is_run, read_record, read_run
+    from replay.validation.records import is_run, read_model, read_record, read_run
     from replay.validation.validation import Site
 
     models, measured = arguments.model, arguments.measured

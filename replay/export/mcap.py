@@ -14,8 +14,7 @@ from mcap.writer import CompressionType, Writer
 from numpy.typing import NDArray
 
 from monitor.messages.alarms import Severity
-from monitor.messages.blocks import Event, EventKind
-from monitor.messages.event_text import kind_text
+from monitor.messages.blocks import Event, EventKind, kind_text
 from monitor.transport.plotjuggler import NumberTree, channel_tree
 from replay import Progress
 from replay.export.contents import RunContents, SeriesTable

@@ -16,7 +16,7 @@ from monitor.wire.native import MAX_RATE, MIN_RATE
 from replay.formats import read_tables
 from replay.formats.base import RecordingError, Selection
 from replay.formats.columns import TableColumn, find_column, listing
-from replay.formats.memory import check_memory
+from replay.formats.reading import check_memory
 from replay.formats.signal_table import SignalTable
 from replay.formats.strong_motion import end_of_numbers, network_of, read_strong_motion
 from replay.formats.times import choose_time, sample_timing

@@ -16,8 +16,7 @@ from replay.formats.base import DamagedFileError, Format, Inspection, RecordingE
 from replay.formats.choice import inspect_tables
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry
 from replay.formats.dates import parse_instants
-from replay.formats.memory import check_memory
-from replay.formats.reading import damage_reported
+from replay.formats.reading import check_memory, damage_reported
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 

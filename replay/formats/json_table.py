@@ -16,8 +16,7 @@ from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.blocks import expanded, flattened
 from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents
 from replay.formats.layout import HEAD, text_encoding
-from replay.formats.memory import check_memory, json_size
-from replay.formats.reading import damage_reported
+from replay.formats.reading import check_memory, damage_reported, json_size
 from replay.formats.signal_table import SignalTable, pairs_given, row_place
 from replay.formats.table import LAST_LINE_CUT
 from replay.formats.text import is_text

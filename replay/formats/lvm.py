@@ -14,8 +14,8 @@ from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, TextChannel, tables_of_channels
 from replay.formats.dates import DateForm
 from replay.formats.layout import text_encoding
-from replay.formats.memory import check_memory
 from replay.formats.numbers import number
+from replay.formats.reading import check_memory
 from replay.formats.signal_table import SignalTable
 from replay.formats.table import LAST_LINE_CUT
 from replay.formats.units import unit_symbol

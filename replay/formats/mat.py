@@ -18,8 +18,7 @@ import numpy as np
 from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Selection
 from replay.formats.contents import Contents
-from replay.formats.memory import check_memory
-from replay.formats.reading import CUT_SHORT, damage_reported, optional
+from replay.formats.reading import CUT_SHORT, check_memory, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.text import is_text
 from replay.formats.xpc import xpc_table

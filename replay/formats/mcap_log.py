@@ -15,8 +15,7 @@ import numpy as np
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.blocks import Expanded, Flat, expanded, flattened
 from replay.formats.channels import FileChannel, TextChannel, tables_of_channels
-from replay.formats.memory import check_memory, json_size
-from replay.formats.reading import CUT_SHORT, damage_reported, optional
+from replay.formats.reading import CUT_SHORT, check_memory, damage_reported, json_size, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 

@@ -14,8 +14,7 @@ import numpy as np
 from replay.formats.arrays import tables_of
 from replay.formats.base import Format, Selection
 from replay.formats.contents import Contents, Entry
-from replay.formats.memory import check_memory
-from replay.formats.reading import damage_reported
+from replay.formats.reading import check_memory, damage_reported
 from replay.formats.signal_table import SignalTable
 
 _LARGE = 1 << 26  # bytes; a larger array stays in the file

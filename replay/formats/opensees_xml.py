@@ -17,7 +17,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay.formats.base import DamagedFileError, Format, RecordingError, Selection
 from replay.formats.columns import read_columns
-from replay.formats.memory import check_memory
+from replay.formats.reading import check_memory
 from replay.formats.signal_table import SignalTable, array_reader
 
 _WHAT = "an XML file of OpenSees"

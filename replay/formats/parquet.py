@@ -14,8 +14,7 @@ from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.columns import TableColumn, name_and_unit
 from replay.formats.contents import INDEX_IS_TIME
 from replay.formats.dates import DateForm, find_form, has_zone, parse_instants
-from replay.formats.memory import check_memory
-from replay.formats.reading import as_numbers, damage_reported, optional
+from replay.formats.reading import as_numbers, check_memory, damage_reported, optional
 from replay.formats.sampling import Sampling, read_sampling
 from replay.formats.scaling import Scaling, read_scaling
 from replay.formats.signal_table import SignalTable, pairs_given

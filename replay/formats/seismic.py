@@ -11,8 +11,7 @@ import numpy as np
 
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
-from replay.formats.memory import check_memory
-from replay.formats.reading import damage_reported, optional
+from replay.formats.reading import check_memory, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.universal import rate_of
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.columns import TableColumn
-from replay.formats.memory import check_memory
+from replay.formats.reading import check_memory
 from replay.formats.roles import PairColumns
 from replay.formats.states import Changes
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import RecordingError
-from replay.formats.memory import check_memory
+from replay.formats.reading import check_memory
 
 _IN_MEMORY = 4  # times the file: text, lines and numbers
 _K_NET = re.compile(rb"^(\xef\xbb\xbf)?\s*Origin Time\s.*\n(.*\n){5,20}?Scale Factor\s", re.MULTILINE)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.layout import find_layout, text_encoding
-from replay.formats.memory import check_memory
+from replay.formats.reading import check_memory
 from replay.formats.signal_table import SignalTable, array_reader
 from replay.formats.table import Table, read_table
 

@@ -13,8 +13,7 @@ import numpy as np
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.channels import FileChannel, tables_of_channels
 from replay.formats.columns import SECONDS
-from replay.formats.memory import check_memory
-from replay.formats.reading import CUT_SHORT, damage_reported, optional
+from replay.formats.reading import CUT_SHORT, check_memory, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
 

@@ -1,15 +1,218 @@
-"""Playback of a recording as the stream that a rig would send."""
+"""Playback of a recording as the stream that a rig would send, paced against absolute deadlines."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from math import inf
+from collections.abc import Callable, Generator
+from dataclasses import replace
+from math import ceil, inf
 
 from monitor.messages.blocks import Event, SignalBlock
 from replay.formats.base import Recording, RecordingError
-from replay.playback.cursor import LONGEST_BLOCK, PlaybackCursor
-from replay.playback.pacing import Pacer
+from replay.formats.computed import ComputedRecording
+
+_CLOCK_ROUNDING = 1e-9  # s; no sleep for less
+
+
+class Pacer:
+    """Converts clock time to a position in a recording.
+
+    A position is due at ``start + position / speed``, however late earlier ones were: a player that falls
+    behind finds several positions due at once, and is on time again after them.
+
+    Parameters
+    ----------
+    speed : seconds of the recording per second; infinite for as fast as possible.
+    clock : returns seconds; monotonic.
+    sleep : waits for seconds.
+
+    Raises
+    ------
+    ValueError : the speed is not a positive number.
+    """
+
+    def __init__(
+        self,
+        speed: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._speed = _checked(speed)
+        self._clock = clock
+        self._sleep = sleep
+        self._position = 0.0  # while paused; else the position at ...
+        self._since: float | None = None  # ... this instant of the clock; None while paused
+
+    @property
+    def speed(self) -> float:
+        """Seconds of the recording per second; a new value applies from the current position."""
+        return self._speed
+
+    @speed.setter
+    def speed(self, speed: float) -> None:
+        speed = _checked(speed)
+        self.seek(self.position)
+        self._speed = speed
+
+    @property
+    def paused(self) -> bool:
+        """The position does not change, as before the first `resume`."""
+        return self._since is None
+
+    @property
+    def position(self) -> float:
+        """Seconds of the recording that have passed; at infinite speed, the last position set."""
+        if self._since is None or self._speed == float("inf"):
+            return self._position
+        return self._position + (self._clock() - self._since) * self._speed
+
+    def pause(self) -> None:
+        """Hold the position."""
+        self._position, self._since = self.position, None
+
+    def resume(self) -> None:
+        """Continue from the current position."""
+        if self._since is None:
+            self._since = self._clock()
+
+    def seek(self, position: float) -> None:
+        """Set the position; running or paused as before."""
+        self._position = position
+        if self._since is not None:
+            self._since = self._clock()
+
+    def due(self, position: float) -> bool:
+        """Whether `position` has been reached."""
+        return self._due_in(position) <= _CLOCK_ROUNDING
+
+    def wait(self, position: float, timeout: float) -> bool:
+        """Sleep until `position` is due, at most `timeout` seconds; return whether it is."""
+        deadline = self._clock() + timeout
+        while not self.due(position):
+            left = deadline - self._clock()
+            if left <= _CLOCK_ROUNDING:
+                return False
+            # the clock advances between two calls: the position may be overdue by now
+            self._sleep(max(0.0, min(left, self._due_in(position))))
+        return True
+
+    def _due_in(self, position: float) -> float:
+        """Return seconds of the clock until `position`; infinite while paused."""
+        if self._since is None:
+            return float("inf")
+        return self._since + (position - self._position) / self._speed - self._clock()
+
+
+def _checked(speed: float) -> float:
+    if not speed > 0.0:
+        raise ValueError(f"speed {speed:g}: must be a positive number, or max")
+    return speed
+
+
+LONGEST_BLOCK = 4096  # samples that a message should carry
+_COMPUTED = 512  # samples of a simulation that are computed at a time, while those before are due
+_ROUNDING = 1e-6  # of a sample
+
+
+class PlaybackCursor:
+    """One way through a recording, read next_position so that the last sample is known.
+
+    Places within it are in s from its first sample. A restart within the recording is passed on as one.
+
+    Parameters
+    ----------
+    recording : what to go through.
+    length : samples that a block will have as a rule.
+    start : s after the recording's first sample.
+    epoch : number of the publisher's start.
+
+    Raises
+    ------
+    ValueError : the start is before the first sample.
+    RecordingError : nothing is there from `start` on.
+    """
+
+    def __init__(self, recording: Recording, length: int, start: float, epoch: int) -> None:
+        self.epoch = epoch
+        self.origin = recording.locate(start)  # s, of the first sample in the recording
+        longest = _COMPUTED if isinstance(recording, ComputedRecording) else LONGEST_BLOCK
+        self._chunks = recording.blocks(length * max(1, longest // length), start)
+        chunk = self._next()
+        if chunk is None:
+            raise RecordingError(f"nothing to play from {start:g} s on: the recording ends before")
+        self._chunk: SignalBlock | None = chunk
+        self._row = 0  # of the chunk's, the next to be sent
+        self._stream = replace(recording.stream, epoch=epoch)
+        self._rate = recording.stream.sample_rate
+        self._zero = chunk.index  # the recording's number that is sent as 0
+        self._behind = 0  # samples before that one, in this pass
+        self._sent = 0  # the number, in this pass, after the newest that was sent
+        self._shift: float | None = None  # from the recording's times to the times sent
+
+    @property
+    def done(self) -> bool:
+        """All samples are taken."""
+        return self._chunk is None
+
+    @property
+    def available(self) -> int:
+        """Samples that one block can take."""
+        return 0 if self._chunk is None else len(self._chunk) - self._row
+
+    @property
+    def position(self) -> float:
+        """The place after the newest sample that is taken."""
+        return self._sent / self._rate
+
+    @property
+    def next_position(self) -> float:
+        """The place of the next sample."""
+        return self._number / self._rate
+
+    def position_of(self, count: int) -> float:
+        """Return the place of the last of the next `count` samples."""
+        return (self._number + count - 1) / self._rate
+
+    def count_before(self, place: float) -> int:
+        """Return how many of the samples that one block can take are before `place`."""
+        return ceil(min(max(place * self._rate - _ROUNDING - self._number, 0.0), self.available))
+
+    def read(self, count: int, date: Callable[[], float] | None, *, mark_last: bool) -> SignalBlock:
+        """Return the next `count` samples under this pass's epoch and numbers; with 0, the end of the stream here."""
+        chunk, row, stream = self._chunk, self._row, self._stream
+        assert chunk is not None
+        index, time = chunk.index - self._zero + row, chunk.time + row / self._rate
+        if self._shift is None:
+            self._shift = 0.0 if date is None else date() - time
+        if count:
+            self._sent = self._number + count
+            self._advance(chunk, row + count)
+        last = mark_last and (self.done or not count)
+        return SignalBlock(stream, index, time + self._shift, chunk.samples[row : row + count], last)
+
+    def close(self) -> None:
+        """Close the file behind the blocks."""
+        if isinstance(self._chunks, Generator):
+            self._chunks.close()
+
+    @property
+    def _number(self) -> int:
+        """Of the next sample, in this pass; of the one that would follow the last."""
+        return self._sent if self._chunk is None else self._behind + self._chunk.index - self._zero + self._row
+
+    def _next(self) -> SignalBlock | None:
+        return next((chunk for chunk in self._chunks if len(chunk)), None)
+
+    def _advance(self, chunk: SignalBlock, row: int) -> None:
+        self._row = row
+        if row < len(chunk):
+            return
+        self._chunk, self._row = self._next(), 0
+        if self._chunk is not None and self._chunk.stream.epoch != chunk.stream.epoch:
+            self._behind, self._zero = self._sent, self._chunk.index
+            self.epoch += 1
+            self._stream = replace(self._stream, epoch=self.epoch)
+
 
 _BLOCK_TIME = 0.01  # s of the clock, the length of a rig's block
 _MOST_AT_ONCE = 256  # blocks that one call returns after a long delay

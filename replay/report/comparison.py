@@ -18,9 +18,8 @@ from replay.assessment.statistics import is_moving
 from replay.comparison import P_MEANING, ActuatorComparison, AssessedRun, Quantity, RunComparison, chance_text
 from replay.comparison.stretch import TrackedPart
 from replay.report.figures import Figure
-from replay.report.settings import SettingTables, setting_tables
 from replay.report.svg import Curve, Row, rows_figure
-from replay.report.tables import Table
+from replay.report.tables import SettingTables, Table, setting_tables
 
 _COLUMNS = 600
 # runs in one figure beside the reference

@@ -32,11 +32,17 @@ from replay.formats import Recording
 from replay.formats.judgement import Unjudged, covered, unjudged_times
 from replay.formats.parts import RecordingPart
 from replay.formats.run_file import RunRecording
-from replay.report.figures import Figure, subspace_figure, tracking_figures, transfer_figure
-from replay.report.reliability import recorded_reliability, reliability_figure, reliability_words
-from replay.report.settings import SettingTables, setting_tables
+from replay.report.figures import (
+    Figure,
+    recorded_reliability,
+    reliability_figure,
+    reliability_words,
+    subspace_figure,
+    tracking_figures,
+    transfer_figure,
+)
 from replay.report.svg import Mark
-from replay.report.tables import Table, compared_table, indicators_table, shown_length
+from replay.report.tables import SettingTables, Table, compared_table, indicators_table, setting_tables, shown_length
 from replay.report.windows import best_and_worst, damping_words, worst_words
 
 _BLOCK, _PARTS = 1 << 16, 8

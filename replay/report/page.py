@@ -23,7 +23,7 @@ from replay.formats import Recording, naming_file
 from replay.pictures import png
 from replay.report.comparison import ComparisonReport, comparison_contents
 from replay.report.contents import Report, report_contents
-from replay.report.reliability import recorded_reliability
+from replay.report.figures import recorded_reliability
 
 
 @dataclass(frozen=True, slots=True)

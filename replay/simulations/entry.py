@@ -44,7 +44,6 @@ class Simulation:
     name, summary, group : for lists of simulations.
     duration : s, by default.
     build : returns the recording of a duration in s and a seed.
-    faulty : it has faults that a monitor should find.
     model : the model that it is an experiment on, or None.
     build_compensated : returns the recording with a compensator in the loop, by name; None where there is no loop.
     """
@@ -54,6 +53,5 @@ class Simulation:
     duration: float
     build: Build
     group: str = HYBRID_TESTS
-    faulty: bool = False
     model: ExperimentModel | None = None
     build_compensated: CompensatedBuild | None = None

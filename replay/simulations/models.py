@@ -19,7 +19,7 @@ from replay.formats.computed import ComputedRecording
 from replay.formats.recordings import ArrayRecording
 from replay.simulations.entry import MODEL_VALIDATION, ExperimentModel, Simulation
 from replay.workers import Workers, run_in_order
-from sim.ensembles.ensemble import EnsembleModel, Experiment, realization_block
+from sim.ensembles import EnsembleModel, Experiment, realization_block
 
 MODELS = {
     "beam": ("sim.models.beam", "StochasticBeam"),
@@ -172,7 +172,7 @@ _MODELS = {
 
 
 def _experiment(model: str, bad: bool, duration: float, seed: int) -> Recording:
-    from sim.ensembles.ensemble import measured_pieces
+    from sim.ensembles import measured_pieces
 
     longest = _EXPERIMENTS[model][1]
     if duration > longest:
@@ -216,7 +216,6 @@ def _both(model: str) -> tuple[Simulation, Simulation]:
             lasts,
             partial(_experiment, model, bad),
             MODEL_VALIDATION,
-            faulty=bad,
             model=_MODELS[model],
         )
         for bad in (False, True)

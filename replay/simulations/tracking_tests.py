@@ -47,7 +47,7 @@ def _hybrid(duration: float, seed: int) -> Recording:
 
 
 def _plant(duration: float, seed: int) -> Recording:  # noqa: ARG001 - a sweep has nothing random
-    from sim.excitation.excitations import Sweep
+    from sim.excitation import Sweep
     from sim.laboratory.actuator import amplitude_ratio, phase_error
     from sim.laboratory.plants import BenchmarkPlant
 
@@ -190,7 +190,6 @@ TESTS = (
         "three actuators, each with faults that change",
         _DURATION,
         _hybrid,
-        faulty=True,
         build_compensated=compensated_demonstration,
     ),
     Simulation("plant", "benchmark plant under a slow sweep from 1 to 8 Hz", _DURATION, _plant),
@@ -241,7 +240,7 @@ def _virtual(name: str, duration: float, seed: int) -> Recording:
 
 
 CASES = tuple(
-    Simulation(f"case-{name}", summary, lasts, partial(_case, name, lasts), PAPER_CASES, faulty=True)
+    Simulation(f"case-{name}", summary, lasts, partial(_case, name, lasts), PAPER_CASES)
     for name, (lasts, summary) in _CASES.items()
 )
 

@@ -26,8 +26,7 @@ from replay.formats.base import RecordingError
 from replay.validation.alignment import has_equal_steps, lag, match
 from replay.validation.area_metric import area_metric
 from replay.validation.history_measures import HistoryComparison, compare_histories
-from replay.validation.model import Model, check_same_time, model_reliability
-from replay.validation.records import MeasuredRecord
+from replay.validation.records import MeasuredRecord, Model, check_same_time, model_reliability
 from replay.validation.tolerance_choice import ToleranceChoice
 
 Align = Literal["no", "common", "each"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim.arrays import Samples
 from sim.cases.hybrid import HybridRecord
-from sim.excitation.excitations import Harmonic, SeparateExcitations
+from sim.excitation import Harmonic, SeparateExcitations
 from sim.laboratory.actuator import ActuatorState, Schedule, ScheduledActuators, tracking_truth
 from sim.laboratory.elements import ElastoplasticSpring
 from sim.laboratory.loop import HybridLoop

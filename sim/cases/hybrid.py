@@ -13,11 +13,11 @@ from math import inf, sqrt
 import numpy as np
 
 from sim.arrays import Samples, check_not_negative, check_positive, require
-from sim.excitation.excitations import Excitation, Harmonic
+from sim.excitation import Excitation, Harmonic
 from sim.laboratory.actuator import LinearTransfer, Schedule, tracking_truth
-from sim.laboratory.elements import Dashpot, ElastoplasticSpring, ParallelElements
+from sim.laboratory.elements import ElastoplasticSpring
 from sim.laboratory.loop import HybridLoop
-from sim.laboratory.parts import Element, RunningElement, Shape
+from sim.laboratory.parts import Element
 from sim.laboratory.structure import Springs, Structure
 
 
@@ -40,39 +40,14 @@ class Frame:
 
     def __post_init__(self) -> None:
         check_positive("frame", mass=self.mass)
-        _check_spring(self, "frame")
+        check_not_negative("frame", stiffness=self.stiffness, damping=self.damping)
+        require(self.yield_displacement > 0.0, "yield displacement", self.yield_displacement, "positive")
+        require(0.0 <= self.hardening <= 1.0, "frame hardening", self.hardening, "from 0 to 1")
 
     def structure(self) -> Structure:
         """Return it as a structure of the laboratory."""
         spring = ElastoplasticSpring(self.stiffness, self.yield_displacement, self.hardening)
         return Structure(self.mass, self.damping, 0.0, springs=(Springs(spring, ((0, None),)),))
-
-
-@dataclass(frozen=True, slots=True)
-class Specimen:
-    """A spring that may yield, with kinematic hardening, in parallel with a viscous damper.
-
-    Parameters
-    ----------
-    stiffness, damping : N/m and N s/m.
-    yield_displacement : m; infinite for a linear spring.
-    hardening : stiffness after yielding over the one before, 0 to 1.
-    """
-
-    stiffness: float
-    damping: float = 0.0
-    yield_displacement: float = inf
-    hardening: float = 0.0
-
-    def __post_init__(self) -> None:
-        _check_spring(self, "specimen")
-
-    def begin(self, dt: float, shape: Shape) -> RunningElement:
-        """Return it at rest."""
-        spring = ElastoplasticSpring(self.stiffness, self.yield_displacement, self.hardening)
-        if not self.damping:
-            return spring.begin(dt, shape)
-        return ParallelElements((spring, Dashpot(self.damping))).begin(dt, shape)
 
 
 @dataclass(frozen=True)
@@ -156,9 +131,3 @@ def simulate(test: HybridTest) -> HybridRecord:
     else:
         ratio, phase, delay = tracking_truth(test.actuator, record.time, frequency, 1.0 / test.sample_rate)
     return HybridRecord(record.time, command, measured, force, frequency, ratio, phase, delay)
-
-
-def _check_spring(part: Frame | Specimen, owner: str) -> None:
-    check_not_negative(owner, stiffness=part.stiffness, damping=part.damping)
-    require(part.yield_displacement > 0.0, "yield displacement", part.yield_displacement, "positive")
-    require(0.0 <= part.hardening <= 1.0, f"{owner} hardening", part.hardening, "from 0 to 1")

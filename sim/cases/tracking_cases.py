@@ -18,9 +18,10 @@ import numpy as np
 
 from sim.arrays import Samples
 from sim.cases import virtual_frame
-from sim.cases.hybrid import Frame, HybridRecord, HybridTest, Specimen, simulate
-from sim.excitation.excitations import Harmonic, Loading
+from sim.cases.hybrid import Frame, HybridRecord, HybridTest, simulate
+from sim.excitation import Harmonic, Loading
 from sim.laboratory.actuator import ActuatorState, Schedule, tracking_truth
+from sim.laboratory.elements import ElastoplasticSpring
 from sim.laboratory.parts import Element
 from sim.laboratory.transfer import TransferChain
 
@@ -64,7 +65,7 @@ def yielding_record(force: float, seed: int) -> HybridRecord:
 def oscillator(force: float, yield_displacement: float = inf, sample_rate: float = FRAME_RATE) -> HybridTest:
     """Return the frame in one piece, perfectly followed: its command is the exact motion but for the steps."""
     damping = 2.0 * DAMPING_RATIO * sqrt(STIFFNESS * MASS)
-    spring = Specimen(STIFFNESS, 0.0, yield_displacement, HARDENING)
+    spring = ElastoplasticSpring(STIFFNESS, yield_displacement, HARDENING)
     push = Harmonic(amplitude=force, frequency=DRIVEN_FREQUENCY, loading=Loading.FORCE, ramp=0.0)
     return HybridTest(Frame(MASS, 0.0, damping), spring, _PERFECT, push, sample_rate, DURATION)
 

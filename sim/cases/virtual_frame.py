@@ -16,7 +16,7 @@ import numpy as np
 
 from sim.arrays import Samples
 from sim.cases.hybrid import Frame, HybridRecord, HybridTest, simulate
-from sim.excitation.excitations import Earthquake
+from sim.excitation import Earthquake
 from sim.laboratory.actuator import ActuatorState, Schedule, tracking_truth
 from sim.laboratory.specimens import ElastomericDamper
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, isinf
 
 import numpy as np
@@ -50,10 +51,15 @@ class DrivenSpecimen:
             value = getattr(self, name)
             largest = 1.0 if name == "hardening" else inf
             require(0.0 < value < largest, f"specimen {name}", value, "above 0, and finite, where it is followed")
-        if not isinf(self.yield_displacement):
-            BoucWenSpring(self.stiffness, self.yield_displacement, self.hardening, self.exponent)
+        if self.hidden:
+            _ = self._spring
         elif "hardening" in self.followed:
             raise ValueError("specimen hardening: a linear specimen has none: give its yield_displacement")
+
+    @cached_property
+    def _spring(self) -> BoucWenSpring:
+        """Its hysteresis, that unloads along the initial stiffness."""
+        return BoucWenSpring(self.stiffness, self.yield_displacement, self.hardening, self.exponent)
 
     @property
     def nominal(self) -> Samples:
@@ -98,14 +104,5 @@ class DrivenSpecimen:
         pieces = min(max(1, int(np.ceil(np.max(np.abs(step)) / _PIECE))), _MOST_PIECES)
         z = hidden[..., 0]
         for _ in range(pieces):
-            z = self._slipped(z, step / pieces)
+            z = self._spring.slipped(z, step / pieces)
         return z[..., None], np.asarray(k * (hardening * x + (1.0 - hardening) * limit * z) + viscous)
-
-    def _slipped(self, z: Samples, step: Samples) -> Samples:
-        """Return z after a step in yield displacements, by Heun's rule."""
-        slope = self._slope(z, step)
-        return np.asarray(np.clip(z + 0.5 * step * (slope + self._slope(z + step * slope, step)), -1.0, 1.0))
-
-    def _slope(self, z: Samples, step: Samples) -> Samples:
-        # of half an unloading along the initial stiffness
-        return np.asarray(1.0 - np.where(step * z > 0.0, np.abs(z) ** self.exponent, 0.0))

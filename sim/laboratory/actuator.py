@@ -166,18 +166,6 @@ class RunningSchedules:
             yield from zip(offsets, weights, *lag_weights(lag / dt), gain, noise, strict=True)
 
 
-def frequency_response(state: ActuatorState, frequency: float, dt: float | None = None) -> complex:
-    """Return measured/command at `frequency` [Hz] in the steady state.
-
-    With `dt` the stepped actuator's, exact to rounding; without, the continuous model's. They differ by
-    (2 pi f dt)^2/12 in amplitude where there is a lag, and by (2 pi f lead)^4 where there is a lead.
-    """
-    if dt is not None:
-        return complex(Schedule(((0.0, state),)).response_at(0.0, frequency, dt))
-    turn = 2j * pi * positive(frequency)
-    return complex(state.gain * np.exp(-turn * state.delay) / (1.0 + turn * state.lag))
-
-
 def amplitude_ratio(response: complex | Response) -> Samples:
     """Return command/measured: over 1 for undershoot."""
     return np.asarray(1.0 / np.abs(response))

@@ -191,7 +191,13 @@ class BoucWenSpring:
         """Return it at rest."""
         return _RunningBoucWen(self, shape)
 
-    def slope(self, z: Samples, direction: Samples) -> Samples:
+    def slipped(self, z: Samples, step: Samples) -> Samples:
+        """Return z after a step in yield displacements by Heun's rule, second order like the integration."""
+        slope = self._slope(z, step)
+        moved = z + 0.5 * step * (slope + self._slope(z + step * slope, step))
+        return np.minimum(np.maximum(moved, -1.0), 1.0)
+
+    def _slope(self, z: Samples, direction: Samples) -> Samples:
         """Return x_y dz/dx at z, moving in a direction (its sign counts)."""
         turning = self.shape * np.sign(direction * z) + (1.0 - self.shape)
         return np.asarray(1.0 - np.abs(z) ** self.exponent * turning)
@@ -214,17 +220,10 @@ class _RunningBoucWen:
         while True:
             # in pieces that are each element's own, or a fast motion would overshoot
             piece = np.minimum(np.maximum(left, -self._piece), self._piece)
-            self._z = self._moved(piece)
+            self._z = self._spring.slipped(self._z, piece)
             left = left - piece
             if not np.any(np.abs(left) > 0.0):
                 return np.asarray(self._hardening * position + self._yielding * self._z)
-
-    def _moved(self, step: Samples) -> Samples:
-        """Return z after a step in yield displacements by Heun's rule, second order like the integration."""
-        slope = self._spring.slope(self._z, step)
-        guess = self._z + step * slope
-        z = self._z + 0.5 * step * (slope + self._spring.slope(guess, step))
-        return np.minimum(np.maximum(z, -1.0), 1.0)
 
 
 @dataclass(frozen=True)

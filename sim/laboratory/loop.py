@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.arrays import Samples, check_positive, require
-from sim.excitation.excitations import Excitation, Loading, SeparateExcitations
+from sim.excitation import Excitation, Loading, SeparateExcitations
 from sim.laboratory.integrators import Equations, ExplicitNewmark, Integrator
 from sim.laboratory.parts import Compensation, Element, Shape, TransferSystem
 from sim.laboratory.structure import Structure, assembled, highest_frequency, product
+from sim.laboratory.transfer import TransferChain
 
 CHUNK = 512
 
@@ -283,7 +284,7 @@ class RunningLoop:
         )
         dofs = (*loop.draws, loop.structure.dofs)
         rng = np.random.default_rng(loop.seed)
-        self._transfer = loop.transfer.begin(loop.period, self._shape, rng) if loop.transfer else _PerfectTransfer()
+        self._transfer = (loop.transfer or TransferChain()).begin(loop.period, self._shape, rng)
         if not hasattr(self._transfer, "position"):
             name = type(loop.transfer).__name__
             raise ValueError(f"loop transfer is one part, {name}: give TransferChain(({name}(...),))")
@@ -402,14 +403,3 @@ class RunningLoop:
 def _unless_identity(matrix: Samples) -> Samples | None:
     """Return None for an identity: a product with it would only take time."""
     return None if np.array_equal(matrix, np.eye(len(matrix))) else matrix
-
-
-class _PerfectTransfer:
-    """The specimen is where it is sent, at once."""
-
-    def __init__(self) -> None:
-        self.position: Samples = np.zeros(1)
-
-    def step(self, command: Samples, force: Samples) -> Samples:  # noqa: ARG002
-        self.position = command
-        return command

@@ -5,6 +5,7 @@ They need scipy. The community's benchmark is a servo-hydraulic actuator with it
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import pi
@@ -79,8 +80,24 @@ class RunningPlant:
         return output
 
 
+class _Plant(ABC):
+    """A plant whose steps decide all else."""
+
+    @abstractmethod
+    def steps(self, dt: float) -> StateSpaceSteps:
+        """Return its steps of `dt` seconds."""
+
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPlant:  # noqa: ARG002 - no noise
+        """Return it at rest, to be stepped every `dt` seconds with arrays of `shape`."""
+        return self.steps(dt).begin(shape)
+
+    def response(self, frequency: ArrayLike, dt: float) -> Response:
+        """Return output/input at `frequency` [Hz] of the steps, exact; of a continuous plant half a step later."""
+        return self.steps(dt).response(frequency, dt)
+
+
 @dataclass(frozen=True)
-class LinearPlant:
+class LinearPlant(_Plant):
     """A plant that is given as a `scipy.signal` system: from the command to the position.
 
     A continuous system is put behind a zero-order hold; a discrete one must have the time step of the loop. Poles on
@@ -140,14 +157,6 @@ class LinearPlant:
             return _transfer_function_steps(np.atleast_1d(scaled.num), np.atleast_1d(scaled.den), 1.0)
         return _transfer_function_steps(np.atleast_1d(system.num), np.atleast_1d(system.den), dt)
 
-    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPlant:  # noqa: ARG002 - no noise
-        """Return it at rest, to be stepped every `dt` seconds with arrays of `shape`."""
-        return self.steps(dt).begin(shape)
-
-    def response(self, frequency: ArrayLike, dt: float) -> Response:
-        """Return output/input at `frequency` [Hz] of the steps, exact."""
-        return self.steps(dt).response(frequency, dt)
-
 
 def _transfer_function_steps(numerator: Samples, denominator: Samples, dt: float) -> StateSpaceSteps:
     """Return the steps of a continuous plant behind a zero-order hold of `dt` seconds.
@@ -202,7 +211,7 @@ def _single(a: Samples, b: Samples, c: Samples, d: Samples) -> StateSpaceSteps:
 
 
 @dataclass(frozen=True)
-class BenchmarkPlant:
+class BenchmarkPlant(_Plant):
     """Actuator and specimen of the community's benchmark problem (Silva et al. 2020), SI units, as published.
 
     From the command to the position, behind a zero-order hold. The parameters may be arrays that broadcast.
@@ -247,19 +256,11 @@ class BenchmarkPlant:
         numerator = np.asarray(self.gain * self.a1b0, dtype=np.float64)[..., np.newaxis]
         return _transfer_function_steps(numerator, self.denominator, dt)
 
-    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPlant:  # noqa: ARG002 - no noise
-        """Return the plant at rest, to be stepped every `dt` seconds with arrays of `shape`."""
-        return self.steps(dt).begin(shape)
-
     def frequency_response(self, frequency: ArrayLike) -> Response:
         """Return position/command at `frequency` [Hz] of the continuous plant."""
         s = 2j * pi * np.asarray(frequency, dtype=np.float64)
         powers = np.moveaxis(self.denominator, -1, 0)
         return np.asarray(self.gain * self.a1b0 / sum(p * s ** (5 - i) for i, p in enumerate(powers)))
-
-    def response(self, frequency: ArrayLike, dt: float) -> Response:
-        """Return position/command at `frequency` [Hz] of the steps: half a step later than the continuous plant."""
-        return self.steps(dt).response(frequency, dt)
 
     def respond(self, command: Samples, dt: float) -> Samples:
         """Return the (n,) position for a whole record of commands, from rest; parameters are single numbers."""

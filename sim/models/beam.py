@@ -10,8 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from sim.arrays import Samples, check_not_negative, check_positive
-from sim.ensembles.distributions import Lognormal
-from sim.ensembles.ensemble import AddedDiscrepancy
+from sim.ensembles import AddedDiscrepancy, Lognormal
 
 # of a correlation, by whatever formula; largest share of the total variance that a factor leaves out
 _ROUNDING, _NEGLECT = 1e-12, 1e-12

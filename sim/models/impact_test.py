@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sim.arrays import Samples, check_finite, check_not_negative, check_positive
-from sim.ensembles.distributions import Lognormal
-from sim.ensembles.ensemble import EqualSteps
+from sim.ensembles import EqualSteps, Lognormal
 from sim.motion import impact
 
 GRAVITY = 9.80665

@@ -13,8 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from sim.arrays import Samples, check_not_negative, check_positive, require
-from sim.ensembles.distributions import Lognormal
-from sim.ensembles.ensemble import EqualSteps
+from sim.ensembles import EqualSteps, Lognormal
 from sim.models.chain import Chain, ChainMotion, ChainStepper, Contact, chain_response
 
 # of an ensemble; a motion is within about 100 times as much

@@ -15,8 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from sim.arrays import Samples, check_not_negative, check_positive
-from sim.ensembles.distributions import Lognormal
-from sim.ensembles.ensemble import AddedDiscrepancy
+from sim.ensembles import AddedDiscrepancy, Lognormal
 from sim.kernels import fused_kernel, inlined
 
 Chain = tuple[Lognormal, Lognormal, Lognormal]

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sim.arrays import Samples, check_not_negative, check_positive
-from sim.ensembles.distributions import Distribution, Lognormal, Normal, Resampled
-from sim.ensembles.ensemble import AddedDiscrepancy
+from sim.ensembles import AddedDiscrepancy, Distribution, Lognormal, Normal, Resampled
 from sim.models.thermal_slab import SlabTest, conduction_temperature, series_temperature
 from sim.models.thermal_tables import ACCREDITATION, APPLICATION, LIMIT_TIME, Material, configurations, material
 

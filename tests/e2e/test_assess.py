@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from monitor.__main__ import main
-from sim.excitation.excitations import Earthquake
+from sim.excitation import Earthquake
 
 SPREAD = {"median", "mean", "p05", "p95"}
 RATE, FREQUENCY, GAIN, DELAY = 1000.0, 4.0, 0.9, 0.015
@@ -90,25 +90,6 @@ def test_a_force_gives_the_energy_and_the_damping(assess, tmp_path) -> None:
     # pi k A_c A_m sin(phase) a cycle, for the whole record
     energy = 3000.0 * np.pi * 2.0 * 2.0 * GAIN * np.sin(2 * np.pi * FREQUENCY * DELAY) * FREQUENCY * 6.0
     assert pair["hsem"]["energy_total"] == pytest.approx(energy, rel=0.01)
-
-
-@pytest.mark.parametrize(
-    ("factor", "words"), [(1000.0, "the measured signal is 1e+03 times larger"), (1e-4, "1e+04 times smaller")]
-)
-def test_the_table_warns_of_signals_that_are_no_pair_and_of_nothing_else(factor, words, tmp_path, capsys) -> None:
-    t, command, _ = signals()
-    path = write(tmp_path / "a.csv", {"t": t, "x_c": command, "x_m": factor * np.roll(command, 5)})
-    assert main(["assess", str(path), "--window", "1"]) == 0
-    said = capsys.readouterr().out
-    assert words in said
-    assert said.count("warning: ") == 1
-
-
-def test_units_that_are_known_to_differ_are_no_reason_to_warn(tmp_path, capsys) -> None:
-    t, command, _ = signals()
-    path = write(tmp_path / "a.csv", {"t [s]": t, "x_c [V]": command, "x_m [mm]": 1000.0 * command})
-    assert main(["assess", str(path), "--window", "1"]) == 0
-    assert "times larger" not in capsys.readouterr().out
 
 
 def test_a_figure_without_a_value_is_a_dash_without_a_unit(tmp_path, capsys) -> None:

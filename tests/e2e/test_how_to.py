@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
-from sim.excitation.excitations import Earthquake
+from sim.excitation import Earthquake
 
 ROOT = Path(__file__).parents[2]
 RATE, CHANGE, DELAYS, GAIN = 512.0, 20.0, (0.012, 0.025), 0.97

@@ -14,6 +14,8 @@ import pytest
 
 from monitor.__main__ import main
 from replay.simulations.models import ensemble_model, simulate_ensemble
+from replay.validation.records import read_record
+from sim.models.beam import StochasticBeam
 from tests.e2e.running import with_small_files
 
 ROOT = Path(__file__).parents[2]
@@ -140,9 +142,6 @@ def test_a_file_is_replaced_only_where_that_is_asked_for_and_a_pipe_never(tmp_pa
             ["bridge", "--out", "e.h5"],
             "there is no model 'bridge': choose beam, duffing, eight-dof, four-dof, impact, sandia or thermal",
         ),
-        (["beam", "--realizations", "0", "--out", "e.h5"], "0 realizations: must be one or more"),
-        (["beam", "--seed", "-1", "--out", "e.h5"], "seed -1: must be zero or more"),
-        (["beam", "--out", "."], "is a directory: give the name of a file"),
         (["beam", "--out", "no/e.h5"], "e.h5.part: cannot be created"),
         (["beam", "--realizations", "many", "--out", "e.h5"], "argument --realizations: invalid int value: 'many'"),
         (["beam"], "the following arguments are required: --out"),
@@ -158,3 +157,31 @@ def test_mistakes_are_one_line_and_leave_no_file(words, complaint, tmp_path, mon
     assert code == 2 and complaint in said.err
     assert said.err.count("\n") == 1 and said.out == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_records_that_validate_reads_good_and_bad(tmp_path, capsys):
+    beam = StochasticBeam()
+    for kind, words in (("good", []), ("bad", ["--bad"])):
+        folder = str(tmp_path / kind)
+        assert main(["simulate", "beam", "--experiments", "2", "--seed", "4", "--out", folder, *words]) == 0
+    assert capsys.readouterr().err.splitlines()[-1].endswith("r2.csv")
+    for name in ("r1.csv", "r2.csv"):
+        good, bad = (read_record(tmp_path / kind / name) for kind in ("good", "bad"))
+        assert good.unit == "m"
+        np.testing.assert_allclose(good.time, beam.time, atol=1e-12)
+        bias = np.where(beam.time > 0.99, 0.08 * np.sin(2.0 * beam.time), 0.0)
+        np.testing.assert_allclose(bad.response - good.response, bias, atol=1e-11)
+    assert not np.allclose(good.response, read_record(tmp_path / "good" / "r1.csv").response)
+
+
+def test_mistakes_are_one_line(tmp_path, capsys):
+    taken = tmp_path / "file"
+    taken.write_text("")
+    for words, complaint in (
+        (["--bad", "--out", "x.h5"], "--bad: needs --experiments N"),
+        (["--experiments", "0", "--out", str(tmp_path)], "must be one or more"),
+        (["--experiments", "1", "--out", str(taken)], f"--out {taken}: "),
+    ):
+        assert main(["simulate", "beam", *words]) == 2
+        said = capsys.readouterr().err
+        assert complaint in said and said.count("\n") == 1

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from monitor.__main__ import main
 
 
@@ -92,19 +90,3 @@ def test_the_tables_and_pictures_of_the_study(tmp_path, capsys) -> None:
     ]
     for path in map(Path, said.err.splitlines()):
         assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 10_000
-
-
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        (["delays", "--case", "i"], "--case: is not an option of the study delays"),
-        (["tracking", "--sigma", "0.1"], "--sigma: is not an option of the study tracking"),
-        (["delays", "--runs", "7"], "7 runs: give 10 or more, a multiple of 5"),
-        (["delays", "--sigma", "-1"], "sigma: must be a positive number"),
-    ],
-)
-def test_mistakes_about_the_study_are_one_line(words, complaint, capsys) -> None:
-    assert main(["study", *words]) == 2
-    said = capsys.readouterr()
-    assert complaint in said.err
-    assert said.err.count("\n") == 1 and said.out == ""

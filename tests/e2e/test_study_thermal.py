@@ -85,22 +85,6 @@ def test_the_tables(capsys) -> None:
     assert all(len(line) <= 110 for line in said.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        (["--case", "i"], "--case: is not an option of the study thermal"),
-        (["--replicates", "2"], "--replicates: is not an option of the study thermal"),
-        (["--seed", "-1"], "--seed -1: must be zero or more"),
-        (["--realizations", "0"], "0 realizations: must be from 2 to 1000000"),
-    ],
-)
-def test_mistakes_are_one_line(words, complaint, capsys) -> None:
-    assert main(["study", "thermal", *words]) == 2
-    said = capsys.readouterr()
-    assert complaint in said.err
-    assert said.err.count("\n") == 1 and said.out == ""
-
-
 def test_nothing_is_cut_off_in_a_narrow_terminal(capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)

@@ -83,7 +83,7 @@ def judged_arrivals(warm_kernels):
     from monitor.reliability.plan import ReliabilityPlan, ValidationSite
     from monitor.reliability.tolerance import Tolerance, TolerancePolicy
     from replay.simulations import simulation
-    from sim.ensembles.ensemble import realization_block
+    from sim.ensembles import realization_block
     from sim.models.beam import StochasticBeam
 
     beam = StochasticBeam()

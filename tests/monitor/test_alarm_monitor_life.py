@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from monitor.alarms.alarm_instance import AlarmKind, next_state, rejection_reason, state_after_unshelve
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import AlarmAction, AlarmState, Transition
@@ -23,19 +26,31 @@ from monitor.messages.requests import (
     SetLimitsRequest,
     ShelveRequest,
 )
-from tests.oracles.alarms import Condition, Life
+from tests.oracles.alarms import Condition, Life, arrows
 
 RATE, EVERY = 100.0, 5
+
+
 ROWS_A_SECOND = RATE / EVERY
+
+
 LIMITS = (
     LimitSettings(value="v", warn=1.0, trip=2.0, deadband=0.25, on_delay=0.1, off_delay=0.05, latching=True),
     LimitSettings(value="w", warn=(-1.0, 1.0), deadband=0.25),
     LimitSettings(value="w", name="deaf", trip=(-2.0, 2.0), latching=True, acknowledge=False),
     LimitSettings(value="health.latency", name="slow", warn=1.0, deadband=0.25, on_delay=1.0, off_delay=0.5),
 )
+
+
 SETTINGS = AlarmSettings(limit=LIMITS, dead_stream=False, overload=False, lost_data=False, recording=False)
+
+
 INF = math.inf
+
+
 LEAST = 10  # rows in half a second
+
+
 # name -> (column, low, high, deadband, on, off, latching, acknowledge); delays in rows, of the service in s
 MODEL = {
     "n.v.warn": ("v", -INF, 1.0, 0.25, 2, 1, True, True),
@@ -44,7 +59,11 @@ MODEL = {
     "n.deaf.trip": ("w", -2.0, 2.0, 0.0, 0, 0, True, False),
     "slow.warn": ("", -INF, 1.0, 0.25, 1.0, 0.5, False, True),
 }
+
+
 NAMES = st.sampled_from([*MODEL])
+
+
 VALUE = st.sampled_from([-3.0, -1.5, -1.0, 0.0, 0.75, 0.9, 1.0, 1.5, 2.5, math.nan])
 
 
@@ -261,4 +280,61 @@ class AlarmLife(RuleBasedStateMachine):
 
 
 TestAlarmLife = AlarmLife.TestCase
+
+
 TestAlarmLife.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+
+
+KINDS = [AlarmKind(latching, acknowledge) for latching, acknowledge in product((False, True), repeat=2)]
+
+
+LIVING = [state for state in AlarmState if state not in (AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE)]
+
+
+ACTIONS = [AlarmAction.OCCUR, AlarmAction.RETURN_TO_NORMAL, AlarmAction.ACKNOWLEDGE, AlarmAction.RESET]
+
+
+def reachable(kind: AlarmKind) -> set[str]:
+    table = arrows(*kind)
+    return {state for state, _ in table} | set(table.values())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_arrow_of_the_diagram_and_no_other(kind) -> None:
+    table = arrows(*kind)
+    for state, action in product(LIVING, ACTIONS):
+        if state in reachable(kind):
+            assert next_state(state, action, kind) == table.get((state, action), state), (state, action)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_under_settings_that_have_changed_every_state_can_be_left(kind) -> None:
+    for start in LIVING:
+        seen, todo = {start}, [start]
+        while todo:
+            state = todo.pop()
+            steps = {next_state(state, action, kind) for action in ACTIONS} - seen
+            seen |= steps
+            todo += steps
+        assert AlarmState.NORMAL in seen, start
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_a_shelved_alarm_and_one_out_of_service_stay(action) -> None:
+    for state, kind in product((AlarmState.SHELVED, AlarmState.OUT_OF_SERVICE), KINDS):
+        assert next_state(state, action, kind) is state
+
+
+def test_from_the_shelf_comes_what_holds_what_is_latched_and_nothing_else() -> None:
+    for beneath, kind in product(LIVING, KINDS):
+        expected = AlarmState.UNACKNOWLEDGED if kind.acknowledge else AlarmState.ACKNOWLEDGED
+        assert state_after_unshelve(beneath, kind, active=True) is expected
+        quiet = beneath if beneath.startswith("latched") else AlarmState.NORMAL
+        assert state_after_unshelve(beneath, kind, active=False) is quiet
+
+
+def test_what_is_in_vain_is_told_in_one_line() -> None:
+    for state, action in product(AlarmState, AlarmAction):
+        told = rejection_reason(state, action)
+        assert told.startswith(("it", "its", "acknowledge"))
+        assert "\n" not in told

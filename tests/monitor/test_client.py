@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from monitor import Connection, Row, ServiceLostError, connect
-from monitor.client.rows import RowReader
+from monitor.client.connection import RowReader
 from monitor.commands.security import open_guard
 from monitor.messages.alarms import Alarm, AlarmReport, Severity
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream

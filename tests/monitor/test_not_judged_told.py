@@ -13,7 +13,7 @@ from monitor.commands.alarms import print_alarms, state_text
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Column, Event, ResultStream
 from monitor.recording.rows import event_rows, events_of
-from monitor.transport.prometheus_metrics import indicator_metrics
+from monitor.transport.prometheus import indicator_metrics
 
 S, A = AlarmState, AlarmAction
 REASON = "broadband paused: overload"

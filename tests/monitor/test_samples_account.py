@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from monitor.engine.continuity import Continuity
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.transport.zeromq import subscriber
+from monitor.transport.zeromq.message_queue import UnusedMessages
 from monitor.transport.zeromq.signals import SignalDecoder
 from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
-from monitor.transport.zeromq.unused_messages import UnusedMessages
 from monitor.wire.native import Encoder, Frames
 
 CHANNELS = Channel("a.command", Role.COMMAND, "m", "a"), Channel("a.measured", Role.MEASURED, "m", "a")

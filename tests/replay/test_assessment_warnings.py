@@ -16,7 +16,7 @@ from replay.assessment.warnings import WORST_FIRST, delay_warnings, result_warni
 from replay.assessment.wording import headline_words
 from replay.formats import ArrayRecording
 from replay.formats.parts import RecordingPart
-from sim.excitation.excitations import Earthquake
+from sim.excitation import Earthquake
 
 RATE, N = 500.0, 20_000
 T = np.arange(N) / RATE

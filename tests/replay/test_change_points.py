@@ -12,7 +12,7 @@ from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import assess
 from replay.assessment.change_points import segment_series
 from replay.formats import ArrayRecording
-from sim.excitation.excitations import Earthquake
+from sim.excitation import Earthquake
 
 WINDOW, DT = 2.0, 0.02
 TIME = np.arange(0.0, 60.0, DT)

@@ -40,8 +40,7 @@ from monitor.messages.requests import (
 from replay.faults import FaultError
 from replay.formats import ArrayRecording
 from replay.playback.controlled_source import ControlledSource
-from replay.playback.pacing import Pacer
-from replay.playback.players import RecordingPlayer
+from replay.playback.players import Pacer, RecordingPlayer
 
 RATE = 100.0
 CHANNELS = (

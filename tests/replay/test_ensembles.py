@@ -9,7 +9,7 @@ import pytest
 from monitor.ensembles.reader import read_ensemble
 from replay.simulations import simulation
 from replay.simulations.models import MODELS, ensemble_model, realizations, simulate_ensemble
-from sim.ensembles.ensemble import BLOCK, realization_block, replicates
+from sim.ensembles import BLOCK, realization_block, replicates
 from sim.models.beam import StochasticBeam
 
 SMALL = StochasticBeam(horizon=0.4)

@@ -7,7 +7,7 @@ from scipy.signal import lfilter
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.formats import ArrayRecording
 from replay.identification.actuators import identify
-from sim.laboratory.actuator import ActuatorState, Schedule, equivalent_delay, frequency_response
+from sim.laboratory.actuator import ActuatorState, Schedule, equivalent_delay
 
 RATE = 250.0
 TIME = np.arange(4000) / RATE
@@ -118,7 +118,7 @@ def test_a_repeated_motion_has_the_shortest_delay_of_a_positive_gain():
     command = 0.01 * np.sin(2 * np.pi * 12.0 * TIME)
     found = only(recording(followed(ActuatorState(0.9, 0.012, 0.031, 1e-4), command=command), command=command))
     period = 1.0 / 12.0
-    truth = frequency_response(ActuatorState(0.9, 0.012, 0.031), 12.0, 1.0 / RATE)
+    truth = complex(Schedule(((0.0, ActuatorState(0.9, 0.012, 0.031)),)).response_at(0.0, 12.0, 1.0 / RATE))
     delay = float(equivalent_delay(truth, 12.0)) % period
     assert found.fit.of("delay") == pytest.approx(delay, abs=1e-4)
     assert found.fit.of("gain") == pytest.approx(abs(truth), abs=2e-3)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from replay.formats import RecordingError, Selection, memory, numpy_arrays, open_recording
+from replay.formats import RecordingError, Selection, numpy_arrays, open_recording, reading
 from tests.replay.written_formats import run_samples, written
 
 PAIR = Selection(command=("data_1",), measured=("data_2",), rate=100.0)
@@ -37,8 +37,8 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def little_memory(monkeypatch: pytest.MonkeyPatch, free: float = 2000.0) -> None:
     """Leave so little that no file of these tests may be read as a whole."""
-    monkeypatch.setattr(memory, "_ALWAYS", 0)
-    monkeypatch.setattr(memory, "free_memory", lambda: free)
+    monkeypatch.setattr(reading, "_ALWAYS", 0)
+    monkeypatch.setattr(reading, "free_memory", lambda: free)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -101,27 +101,27 @@ def test_the_free_memory_is_less_than_that_of_the_machine() -> None:
     total = re.search(r"MemTotal:\s+(\d+) kB", Path("/proc/meminfo").read_text()) if Path("/proc").exists() else None
     if total is None:
         pytest.skip("needs /proc/meminfo")
-    assert 0.0 < memory.free_memory() <= 1024.0 * float(total[1])
+    assert 0.0 < reading.free_memory() <= 1024.0 * float(total[1])
 
 
 def test_the_memory_of_a_control_group_is_its_limit_less_what_is_used_but_for_the_cache(tmp_path: Path) -> None:
-    assert memory.group_memory(tmp_path) == math.inf
+    assert reading.group_memory(tmp_path) == math.inf
     (tmp_path / "memory.current").write_text("700\n")
     (tmp_path / "memory.stat").write_text("anon 300\nfile 400\ninactive_file 250\nactive_file 150\n")
     for limit, left in (("max\n", math.inf), ("1000\n", 700.0)):
         (tmp_path / "memory.max").write_text(limit)
-        assert memory.group_memory(tmp_path) == left
+        assert reading.group_memory(tmp_path) == left
 
 
 def test_the_limit_is_half_of_what_is_free_or_as_the_variable_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "free_memory", lambda: 1e9)
+    monkeypatch.setattr(reading, "free_memory", lambda: 1e9)
     for given, least in (("", 0.5e9), ("300M", 300e6), ("0.2G", 200e6), ("250000 KB", 250e6), ("400000000", 400e6)):
         monkeypatch.setenv("SYNCHROSCOPE_MEMORY", given)
-        memory.check_memory(tmp_path, least)
+        reading.check_memory(tmp_path, least)
         with pytest.raises(RecordingError, match=r"GB of memory or more and may take [^\n]*SYNCHROSCOPE_MEMORY"):
-            memory.check_memory(tmp_path, least + 1.0)
+            reading.check_memory(tmp_path, least + 1.0)
     monkeypatch.setenv("SYNCHROSCOPE_MEMORY", "lots")
     with pytest.raises(RecordingError, match=r"^SYNCHROSCOPE_MEMORY=lots: must be a size, such as 4G or 500M$"):
-        memory.check_memory(tmp_path, 1e8)
+        reading.check_memory(tmp_path, 1e8)

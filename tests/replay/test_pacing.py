@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.playback.pacing import Pacer
+from replay.playback.players import Pacer
 
 
 class Clock:

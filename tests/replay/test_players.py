@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from replay.formats import ArrayRecording, RecordingError
-from replay.playback.pacing import Pacer
-from replay.playback.players import RecordingPlayer, default_block_length
+from replay.playback.players import Pacer, RecordingPlayer, default_block_length
 
 RATE = 100.0
 STREAM = Stream(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.messages.blocks import Role
-from replay.assessment.whole_record import whole_records
+from replay.assessment.record_passes import whole_records
 from replay.formats import ArrayRecording, Recording, RecordingError, Selection, open_recording
 from tests.oracles import whole_record as oracle
 from tests.records import Records

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 
 from monitor.indicators.benchmark_criteria import benchmark_criteria
 from monitor.messages.blocks import Channel, Role, Stream
-from replay.assessment import dominant_frequency, record_survey, whole_record
-from replay.assessment.dominant_frequency import dominant_frequencies
+from replay.assessment import record_passes, record_survey
+from replay.assessment.record_passes import dominant_frequencies, whole_records
 from replay.assessment.record_survey import survey_record
 from replay.assessment.running_figures import ConstantRuns, ExtremeValue, Moments
-from replay.assessment.whole_record import whole_records
 from replay.formats import ArrayRecording, parts
 from replay.formats.parts import longest_gap_free_segment
 from tests.oracles import whole_record as oracle
@@ -49,7 +48,7 @@ def test_the_dominant_frequency_is_the_same_bin(kind, n, seed, bad, longest):
     if bad is not None:
         signal[rng.integers(1, n, 2)] = bad
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dominant_frequency, "_LONGEST", longest)
+        patch.setattr(record_passes, "_LONGEST", longest)
         found = list(dominant_frequencies(ArrayRecording(PAIR, np.column_stack([signal, signal]))))
     expected = oracle.dominant_frequency(signal, RATE)
     assert found == ([] if np.isnan(expected) else [expected])
@@ -60,8 +59,8 @@ def test_of_a_long_record_by_blocks_of_any_length(monkeypatch):
     recording = ArrayRecording(PAIR, np.column_stack([signal, signal]))
     expected = [oracle.dominant_frequency(signal, RATE)]
     assert list(dominant_frequencies(recording)) == expected
-    monkeypatch.setattr(dominant_frequency, "_BLOCK", 1013)
-    monkeypatch.setattr(dominant_frequency, "_LONGEST", 3000)
+    monkeypatch.setattr(record_passes, "_BLOCK", 1013)
+    monkeypatch.setattr(record_passes, "_LONGEST", 3000)
     assert list(dominant_frequencies(recording)) == expected
 
 
@@ -156,7 +155,7 @@ def test_criteria_of_all_good_samples(seed, n, bad, gaps, block, max_delay):
     index = np.cumsum(steps) - steps[0]
     recording = ArrayRecording(PAIR, samples, index=index)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(whole_record, "_BLOCK", block)
+        patch.setattr(record_passes, "_BLOCK", block)
         patch.setattr(parts, "_BLOCK", block)
         (found,) = whole_records(recording, max_delay, fei=False)
         segment = longest_gap_free_segment(recording, PAIR.pairs[0])

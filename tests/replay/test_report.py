@@ -34,9 +34,8 @@ from replay.formats import ArrayRecording, open_recording
 from replay.formats.run_file import RunRecording
 from replay.report.contents import channel_quality, clock_rate
 from replay.report.figures import subspace_figure
-from replay.report.settings import setting_tables
 from replay.report.svg import Curve, Row, envelope, rows_figure
-from replay.report.tables import WARNING_WORDS, indicators_table, shown_length
+from replay.report.tables import WARNING_WORDS, indicators_table, setting_tables, shown_length
 from replay.report.windows import best_and_worst, damping_words, worst_words
 from tests.replay.exported_run import record
 from tests.replay.report_runs import HOSTILE, NOTE, STEP, record_run

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from replay.papers.delays.examples import BAYARRI, EXAMPLES, LATER, TIME
-from replay.papers.delays.level import histogram, quartiles
-from replay.papers.delays.study import SIGMAS, run_study
+from replay.papers.delays.study import SIGMAS, histogram, quartiles, run_study
 from sim.models.delay_equation import DelayEquation
 
 

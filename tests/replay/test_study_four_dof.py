@@ -16,7 +16,7 @@ from monitor.commands.output import to_json_types
 from monitor.text.blocks import Block, to_json
 from replay import silent
 from replay.papers.nonlinear import four_dof
-from replay.papers.nonlinear.four_dof_blocks import study_blocks
+from replay.papers.nonlinear.four_dof import study_blocks
 from replay.papers.nonlinear.four_dof_fits import (
     REDUCTIONS,
     FourMassRecord,
@@ -187,18 +187,6 @@ def test_the_tables_and_pictures(study, capsys, tmp_path) -> None:
     drawn = save_figures(study, tmp_path)
     assert {path.name for path in drawn} == {"four-dof-force.png"}
     assert set(drawn) == set(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--runs", "0"], "--runs 0: give 1 to 1000"),
-        (["--draws", "2"], "--draws: is not an option of the study four-dof"),
-    ],
-)
-def test_wrong_options_are_one_line(words, message, capsys) -> None:
-    assert main(["study", "four-dof", *words]) == 2
-    assert message in capsys.readouterr().err
 
 
 def test_what_cannot_be_fitted_is_one_line(record) -> None:

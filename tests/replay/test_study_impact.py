@@ -179,5 +179,3 @@ def test_the_command_prints_tables_json_and_pictures(found, tmp_path, capsys, mo
     monkeypatch.setattr(impact, "update", lambda records, progress: stuck)
     assert main(words) == 0
     assert "did not settle" in capsys.readouterr().out
-    assert main(["study", "impact", "--runs", "49"]) == 2
-    assert capsys.readouterr().err.endswith("--runs 49: give 50 to 20000\n")

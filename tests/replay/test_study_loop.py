@@ -12,12 +12,21 @@ from monitor.__main__ import main
 from monitor.commands.output import to_json_types
 from monitor.text.blocks import to_json
 from replay.formats.units import STANDARD_GRAVITY
-from replay.papers.loop import benchmark, compensators, pictures, stability
-from replay.papers.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
+from replay.papers.loop import benchmark, blocks
+from replay.papers.loop import study as loop_study
+from replay.papers.loop.benchmark import CASES, COMPENSATORS, CRITERIA, SCENARIOS, Benchmark, RunningLoss, SampleLoss
 from replay.papers.loop.blocks import study_blocks
-from replay.papers.loop.compensators import COMPENSATORS, RunningLoss, SampleLoss
-from replay.papers.loop.stability import CompensatedRun, IndicatorWarning, Stability, beyond_since, run_stability
-from replay.papers.loop.study import LoopStudy, draw_statistics, paired_ratio, run_study
+from replay.papers.loop.study import (
+    CompensatedRun,
+    IndicatorWarning,
+    LoopStudy,
+    Stability,
+    beyond_since,
+    draw_statistics,
+    paired_ratio,
+    run_stability,
+    run_study,
+)
 from replay.pictures import save_figures
 from replay.tables import print_blocks
 from sim.laboratory.building import COUPLING, INTENSITY, Case, ground_forces, numerical_building, specimen
@@ -150,10 +159,10 @@ def test_the_pictures(made_up, tmp_path) -> None:
 
 
 def test_quartiles_need_five_draws_and_lines_that_coincide_are_named(made_up) -> None:
-    (first, *_) = pictures.draws(made_up).axes
+    (first, *_) = blocks.draws(made_up).axes
     assert {len(line.get_xdata()) for line in first.lines} <= {4, 1}
-    assert "quartiles" not in pictures.draws(made_up).get_suptitle()
-    commands = pictures.instability(made_up.stability).axes[-1]
+    assert "quartiles" not in blocks.draws(made_up).get_suptitle()
+    commands = blocks.instability(made_up.stability).axes[-1]
     assert commands.get_title() == "fixed, ats, recursive, fdb, paei, broadband coincide within 0 mm"
 
 
@@ -205,11 +214,11 @@ def test_there_is_no_alarm_at_a_smaller_delay(monkeypatch) -> None:
 
     Warnings are of the loop without compensation: the others, each a loop of its own, are not run.
     """
-    for each in (stability, compensators):
+    for each in (loop_study, benchmark):
         monkeypatch.setattr(each, "COMPENSATORS", ("none",))
-    monkeypatch.setattr(stability, "_DURATION", 30.0)
-    monkeypatch.setattr(stability, "_DELAYS", (0.6, 4.0))
-    monkeypatch.setattr(stability, "_GROWS", (40.0, 10.0))
+    monkeypatch.setattr(loop_study, "_DURATION", 30.0)
+    monkeypatch.setattr(loop_study, "_DELAYS", (0.6, 4.0))
+    monkeypatch.setattr(loop_study, "_GROWS", (40.0, 10.0))
     for seed in (1, 2):
         found = run_stability(seed)
         assert found.delay == pytest.approx(np.full(len(found.time), 0.6 * found.analytic))
@@ -220,8 +229,8 @@ def test_there_is_no_alarm_at_a_smaller_delay(monkeypatch) -> None:
 def test_the_study_as_a_command(monkeypatch, capsys) -> None:
     """A short one: the whole study is `test_what_the_study_shows`."""
     monkeypatch.setattr(benchmark, "_DURATION", 0.6)
-    monkeypatch.setattr(stability, "_DURATION", 6.0)
-    monkeypatch.setattr(stability, "_GROWS", (2.0, 2.0))
+    monkeypatch.setattr(loop_study, "_DURATION", 6.0)
+    monkeypatch.setattr(loop_study, "_GROWS", (2.0, 2.0))
     assert main(["study", "loop", "--draws", "1", "--seed", "3", "--json"]) == 0
     said = capsys.readouterr()
     found = json.loads(said.out)
@@ -235,8 +244,8 @@ def test_the_study_as_a_command(monkeypatch, capsys) -> None:
 
 def test_a_recorded_ground_motion_drives_all_draws(monkeypatch, capsys, tmp_path) -> None:
     """The criterion of the nominal plant is that of a loop composed here."""
-    monkeypatch.setattr(stability, "_DURATION", 6.0)
-    monkeypatch.setattr(stability, "_GROWS", (2.0, 2.0))
+    monkeypatch.setattr(loop_study, "_DURATION", 6.0)
+    monkeypatch.setattr(loop_study, "_GROWS", (2.0, 2.0))
     rate, n = 200.0, 241
     acceleration = 0.05 * np.sin(2.0 * np.pi * 3.0 * np.arange(n) / rate)  # g
     path = tmp_path / "motion.csv"
@@ -274,11 +283,6 @@ def test_a_ground_motion_that_cannot_be_used_is_refused_in_one_line(options, mes
     assert main(["study", "loop", *(each.format(short=short) for each in options)]) == 2
     said = capsys.readouterr().err
     assert message in said and len(said.strip().splitlines()) == 1
-
-
-def test_an_option_of_another_study_is_refused(capsys) -> None:
-    assert main(["study", "tracking", "--draws", "3"]) == 2
-    assert "--draws: is not an option of the study tracking" in capsys.readouterr().err
 
 
 @pytest.mark.slow

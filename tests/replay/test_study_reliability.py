@@ -19,8 +19,8 @@ from replay.papers.reliability.study import (
     run_study,
     simulated,
 )
-from replay.validation.model import model_reliability
-from sim.ensembles.ensemble import replicates
+from replay.validation.records import model_reliability
+from sim.ensembles import replicates
 from sim.models.beam import StochasticBeam
 
 NAMES = ("instantaneous", "first_passage", "accumulated")

@@ -10,7 +10,7 @@ from monitor.engine.monitor import Monitor
 from monitor.ensembles.plan_files import open_plan
 from replay.simulations import simulation
 from replay.simulations.models import ensemble_model, simulate_ensemble
-from sim.ensembles.ensemble import replicates
+from sim.ensembles import replicates
 from sim.models.thermal_tables import accreditation_runs
 
 

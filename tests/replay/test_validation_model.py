@@ -11,7 +11,7 @@ import pytest
 from monitor.reliability.ensemble import Ensemble, sort_ensemble
 from monitor.reliability.gaussian import ErrorCorrelation
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
-from replay.validation.model import Prediction, check_same_time, model_reliability, read_model
+from replay.validation.records import Prediction, check_same_time, model_reliability, read_model
 
 TIME = 0.1 * np.arange(11)
 RESPONSE = np.random.default_rng(0).standard_normal((11, 7))

@@ -17,8 +17,7 @@ from replay.formats import RecordingError
 from replay.pictures import DPI
 from replay.validation import validation as site_module
 from replay.validation.area_metric import area_metric
-from replay.validation.model import Prediction
-from replay.validation.records import MeasuredRecord
+from replay.validation.records import MeasuredRecord, Prediction
 from replay.validation.tolerance_choice import read_tolerance
 from replay.validation.validation import Site, validate
 

@@ -10,7 +10,7 @@ import pytest
 from monitor.indicators.benchmark_criteria import benchmark_criteria
 from monitor.indicators.reference import frequency_evaluation
 from monitor.messages.blocks import Channel, Role, Stream
-from replay.assessment.whole_record import whole_records
+from replay.assessment.record_passes import whole_records
 from replay.formats.recordings import ArrayRecording
 from tests.oracles import whole_record as oracle
 

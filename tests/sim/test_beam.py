@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from replay.simulations.models import realizations
-from sim.ensembles.distributions import Lognormal
-from sim.ensembles.ensemble import replicates
+from sim.ensembles import Lognormal, replicates
 from sim.models.beam import StochasticBeam
 
 BEAM = StochasticBeam()

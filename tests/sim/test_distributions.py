@@ -8,7 +8,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.ensembles.distributions import Lognormal
+from sim.ensembles import Lognormal
 
 MEANS = st.floats(1e-6, 1e6)
 VARIATIONS = st.floats(1e-3, 3.0)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay.simulations.models import realizations
-from sim.ensembles.ensemble import BLOCK, AddedDiscrepancy, realization_block, replicates
+from sim.ensembles import BLOCK, AddedDiscrepancy, realization_block, replicates
 
 
 @dataclass

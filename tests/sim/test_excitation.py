@@ -8,7 +8,7 @@ import scipy.signal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim.excitation.excitations import (
+from sim.excitation import (
     BandNoise,
     Earthquake,
     Excitation,

@@ -9,7 +9,7 @@ import scipy.signal
 from scipy.integrate import solve_ivp
 
 from monitor.indicators.benchmark_criteria import benchmark_criteria
-from sim.excitation.excitations import Earthquake
+from sim.excitation import Earthquake
 from sim.laboratory.building import (
     COUPLING,
     SAMPLE_RATE,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from replay.formats.ground_motion import GroundMotion
-from sim.excitation.excitations import Earthquake, Harmonic, Loading, SeparateExcitations
+from sim.excitation import Earthquake, Harmonic, Loading, SeparateExcitations
 from sim.laboratory.elements import Dashpot, ElastoplasticSpring, LinearSpring, ParallelElements, SeparateElements
 from sim.laboratory.integrators import ChenRicles, ExplicitNewmark, KolayRicles, RosenbrockW
 from sim.laboratory.loop import HybridInstability, HybridLoop, LoopRecord

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sim.excitation.excitations import Harmonic, Loading
+from sim.excitation import Harmonic, Loading
 from sim.laboratory.elements import BoucWenSpring, Dashpot, ElastoplasticSpring, LinearSpring, ParallelElements
 from sim.laboratory.integrators import ChenRicles, ExplicitNewmark, KolayRicles, RosenbrockW
 from sim.laboratory.loop import HybridInstability, HybridLoop

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.excitation.excitations import Harmonic, Loading
+from sim.excitation import Harmonic, Loading
 from sim.laboratory.elements import LinearSpring
 from sim.laboratory.loop import HybridLoop
 from sim.laboratory.stability import analytic_critical_delay, critical_delay, simulated_critical_delay

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
-from sim.ensembles.ensemble import measurement
+from sim.ensembles import measurement
 from sim.models.nonlinear_chains import DuffingOscillator
 
 ROOT = Path(__file__).parents[2]

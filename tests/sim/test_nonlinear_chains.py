@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from sim.ensembles.ensemble import measurement, replicates
+from sim.ensembles import measurement, replicates
 from sim.models.nonlinear_chains import DuffingOscillator, EightMasses, FourMasses
 
 SHORT = EightMasses(horizon=1.0)

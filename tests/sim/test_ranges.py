@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sim.arrays import check_not_negative, check_positive
-from sim.ensembles.ensemble import EqualSteps
+from sim.ensembles import EqualSteps
 from sim.models.beam import StochasticBeam
 from sim.models.sandia import SandiaStructure
 from sim.models.thermal_population import ThermalExperiment

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim.ensembles.distributions import Lognormal
-from sim.ensembles.ensemble import BLOCK, realization_block, replicates
+from sim.ensembles import BLOCK, Lognormal, realization_block, replicates
 from sim.models.sandia import DAMPING_RATIOS, SPRINGS, HingedBeam, SandiaStructure
 from tests.oracles.beam_elements import hinged_beam_modes
 from tests.oracles.sandia import energy, linear, solved
@@ -261,7 +260,7 @@ def test_measurements_have_their_noise_and_their_bias():
 
 def test_importing_a_model_without_kernels_loads_nothing_heavy():
     code = (
-        "import sys, sim.ensembles.ensemble, sim.excitation.excitations, sim.models.beam\n"
+        "import sys, sim.ensembles, sim.excitation, sim.models.beam\n"
         "sim.models.beam.StochasticBeam()\n"
         "print(*sorted({'numba', 'scipy'} & set(sys.modules)))"
     )

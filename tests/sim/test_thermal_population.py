@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sim.ensembles.distributions import Lognormal, Normal, Resampled
-from sim.ensembles.ensemble import replicates
+from sim.ensembles import Lognormal, Normal, Resampled, replicates
 from sim.models.thermal_population import (
     Conductivity,
     Family,

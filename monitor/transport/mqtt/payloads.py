@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from monitor import __version__
 from monitor.catalogue import CODE_UNIT
 from monitor.messages.alarms import Alarm, AlarmAction, Transition
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples
-from monitor.messages.event_text import kind_text
+from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, kind_text
 from monitor.messages.headline import first_indicator, read_headline
 from monitor.messages.health import Health
 

@@ -6,6 +6,7 @@ import threading
 from queue import SimpleQueue
 from typing import Protocol
 
+from monitor.transport.base import Sink
 from monitor.transport.zeromq.publisher_process import PublisherProcess
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.wire.native import Frames
@@ -41,7 +42,7 @@ class Publisher(Protocol):
         ...
 
 
-class PublisherSink:
+class PublisherSink(Sink):
     """Base class of sinks with one publisher, whose address, losses and faults are theirs."""
 
     _publisher: Publisher

@@ -10,11 +10,10 @@ import zmq
 
 from monitor.messages.blocks import Event, EventKind, SignalBlock, Stream
 from monitor.transport.zeromq.key_files import Keys
-from monitor.transport.zeromq.message_queue import Origin
+from monitor.transport.zeromq.message_queue import Origin, UnusedMessages
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
-from monitor.transport.zeromq.unused_messages import UnusedMessages
 from monitor.wire import native as wire
 from monitor.wire.native import Decoder, Encoder, Frames, WireError
 from monitor.wire.plain import PlainMessage, decode_frames

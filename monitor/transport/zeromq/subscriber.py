@@ -15,9 +15,8 @@ from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
 from monitor.system.running_clock import RunningClock
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.endpoint import MESSAGES_PER_SECOND
-from monitor.transport.zeromq.message_queue import Message, MessageQueue, Origin
+from monitor.transport.zeromq.message_queue import Message, MessageQueue, Origin, UnusedSamples
 from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, SubscriberSettings, SubscriberSocket
-from monitor.transport.zeromq.unused_messages import UnusedSamples
 from monitor.wire.native import Frames
 
 _READ_BATCH, _MAX_BATCHES = 256, 40  # messages per socket, and batches of one read

@@ -15,15 +15,17 @@ from monitor.text.numbers import number
 from replay.identification import fit_json
 from replay.papers.delays import pictures
 from replay.papers.delays.examples import BAYARRI, LATER, TIME, Method
-from replay.papers.delays.level import (
+from replay.papers.delays.study import (
     DISTURBANCE_DEVIATION,
+    PRINTED_VARIANCE,
+    REPEATS,
+    DelayStudy,
     MethodRuns,
     NoiseLevel,
     PosteriorOfRun,
     histogram,
     quartiles,
 )
-from replay.papers.delays.study import PRINTED_VARIANCE, REPEATS, DelayStudy
 
 _BINS, _PERCENT = 30, (5, 25, 50, 75, 95)
 _BARS = " ▁▂▃▄▅▆▇█"

@@ -10,8 +10,7 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.papers.delays.examples import LATER, TIME, Method
-from replay.papers.delays.level import NoiseLevel, histogram, quartiles
-from replay.papers.delays.study import REPEATS
+from replay.papers.delays.study import REPEATS, NoiseLevel, histogram, quartiles
 from replay.pictures import new_drawing
 
 if TYPE_CHECKING:

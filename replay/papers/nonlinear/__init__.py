@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from monitor.text.blocks import Block
 from replay import Progress
@@ -14,28 +15,22 @@ from replay.papers.nonlinear import (
     features,
     five_dof,
     four_dof,
-    four_dof_blocks,
     impact,
     impact_blocks,
 )
 
+# of each test bed: the number of runs, what is found in them, and how it is shown
+_STUDIES: dict[str, tuple[int, Callable[[int, int, Progress], Any], Callable[[Any], Iterator[Block]]]] = {
+    "duffing": (duffing.RUNS, duffing.identify_duffing, duffing.study_blocks),
+    "four-dof": (four_dof.RUNS, four_dof.identify_four_masses, four_dof.study_blocks),
+    "features": (features.RUNS, features.compare_features, features.study_blocks),
+    "five-dof": (five_dof.RUNS, five_dof.update_drawn_chains, five_dof.study_blocks),
+    "eight-dof": (eight_dof.RUNS, eight_dof.update_eight_masses, eight_dof_blocks.study_blocks),
+    "impact": (impact.RUNS, impact.update_and_predict, impact_blocks.study_blocks),
+}
+
 
 def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
     """Run the study of one test bed."""
-    name, seed = arguments.name, arguments.seed
-
-    def runs(default: int) -> int:
-        return default if arguments.runs is None else int(arguments.runs)
-
-    if name == "duffing":
-        return duffing.study_blocks(duffing.identify_duffing(runs(duffing.RUNS), seed, progress))
-    if name == "four-dof":
-        return four_dof_blocks.study_blocks(four_dof.identify_four_masses(runs(four_dof.RUNS), seed, progress))
-    if name == "features":
-        number = runs(features.RUNS)
-        return features.study_blocks(number, seed, features.compare_features(number, seed, progress))
-    if name == "five-dof":
-        return five_dof.study_blocks(five_dof.update_drawn_chains(runs(five_dof.RUNS), seed, progress))
-    if name == "eight-dof":
-        return eight_dof_blocks.study_blocks(eight_dof.update_eight_masses(runs(eight_dof.RUNS), seed, progress))
-    return impact_blocks.study_blocks(impact.update_and_predict(runs(impact.RUNS), seed, progress))
+    default, study, blocks = _STUDIES[arguments.name]
+    return blocks(study(default if arguments.runs is None else arguments.runs, arguments.seed, progress))

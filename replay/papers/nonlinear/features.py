@@ -10,7 +10,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from monitor.text.blocks import Block, Column, Data, Table, Text, words
 from replay import Progress, silent
-from sim.ensembles.ensemble import Experiment, measurement
+from sim.ensembles import Experiment, measurement
 from sim.models.impact_test import ImpactTest
 from sim.models.nonlinear_chains import DuffingOscillator, EightMasses, FourMasses
 from sim.updating.autoregression import choose_orders, fit_autoregression
@@ -82,8 +82,16 @@ def found_outside(sound: Samples, damaged: Samples) -> int:
     return int(np.sum((damaged < sound.min()) | (damaged > sound.max())))
 
 
-def compare_features(runs: int, seed: int, progress: Progress = silent) -> dict[str, dict[str, int]]:
-    """Return by test bed and feature in how many of so many damaged tests it is other than in undamaged ones.
+class FeatureStudy(NamedTuple):
+    """By test bed and feature in how many damaged tests it is other than in undamaged ones."""
+
+    runs: int
+    seed: int
+    found: dict[str, dict[str, int]]
+
+
+def compare_features(runs: int, seed: int, progress: Progress = silent) -> FeatureStudy:
+    """Return what features find of so many damaged tests of each bed.
 
     Raises
     ------
@@ -104,11 +112,12 @@ def compare_features(runs: int, seed: int, progress: Progress = silent) -> dict[
         of_sound, of_damaged = (features(each, known, rate) for each in (sound[runs:], damaged))
         found[name] = {feature: found_outside(of_sound[feature], of_damaged[feature]) for feature in of_sound}
     progress("test beds", len(BEDS), len(BEDS))
-    return found
+    return FeatureStudy(runs, seed, found)
 
 
-def study_blocks(runs: int, seed: int, found: dict[str, dict[str, int]]) -> Iterator[Block]:
+def study_blocks(study: FeatureStudy) -> Iterator[Block]:
     """Yield how many damaged tests each feature finds."""
+    runs, seed, found = study
     yield Data({"study": "features", "seed": seed, "runs": runs})
     yield Text(
         f"Features of one acceleration. Of {runs} damaged tests of each bed, those whose feature is outside of the "

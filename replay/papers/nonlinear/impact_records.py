@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from sim.ensembles.distributions import Lognormal
+from sim.ensembles import Lognormal
 from sim.models.impact_test import GRAVITY, PRELOAD, SENSORS, TABLE_2, FoamPad, ImpactTest
 from sim.updating.shock_spectrum import octave_frequencies, shock_spectrum
 

@@ -14,7 +14,7 @@ from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay import Progress, silent
 from replay.simulations.models import ensemble_model, realizations
-from sim.ensembles.ensemble import EnsembleModel, replicates
+from sim.ensembles import EnsembleModel, replicates
 from sim.models.beam import StochasticBeam
 
 # for each of the two dimensions; twice as many change the result by less than one realization

@@ -17,8 +17,7 @@ from monitor.text.numbers import number
 from replay.papers.tracking.paei_noise import RUNS, WINDOW, NoisyPhase
 from replay.papers.tracking.pictures import case_overview, details, phase_in_noise, plant_response
 from replay.papers.tracking.plant import BAND, PUBLISHED_RATE, RATE, PlantStudy
-from replay.papers.tracking.printed import printed_figures
-from replay.papers.tracking.study import CaseStudy, TrackingStudy
+from replay.papers.tracking.study import CaseStudy, TrackingStudy, printed_figures
 
 _DEGREES = 180.0 / math.pi
 _number = partial(number, form=".5g")

@@ -12,7 +12,7 @@ from monitor.messages.blocks import Channel, Role, Samples, Stream
 from monitor.messages.transfer import TransferBlock
 from replay.assessment import assess
 from replay.formats.recordings import ArrayRecording
-from sim.excitation.excitations import BandNoise
+from sim.excitation import BandNoise
 from sim.laboratory.plants import BenchmarkPlant
 
 RATE = 1024.0

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
-from gui.terminal.screen import Screen
+from gui.terminal.dashboard import Screen
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
 from monitor.messages.health import CompilationStatus, Health, StreamCounts

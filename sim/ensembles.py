@@ -1,12 +1,13 @@
-"""Distributions of positive quantities: normal, lognormal, and the empirical one."""
+"""Ensembles: many realizations of a random response, in blocks that can each be reproduced alone."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from math import exp, isfinite, log, log1p, sqrt
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -173,3 +174,156 @@ class Resampled:
     def nodes(self, number: int) -> tuple[Samples, Samples]:  # noqa: ARG002 - they are as many as they are
         """Return all of them, alike in weight: no approximation."""
         return np.array(self.values), np.full(len(self.values), 1.0 / len(self.values))
+
+
+BLOCK = 1024
+# an experiment's key has two words where a block's has one, so that they never draw the same numbers
+_EXPERIMENT = 1
+_MOST_BLOCKS = 2**32
+
+
+class EnsembleModel(Protocol):
+    """A model with random parameters or loads, whose response is a random function of time."""
+
+    @property
+    def name(self) -> str:
+        """What the model is called."""
+
+    @property
+    def quantity(self) -> str:
+        """What its response is, such as "deflection at midspan"."""
+
+    @property
+    def unit(self) -> str:
+        """Of the response."""
+
+    @property
+    def time(self) -> Samples:
+        """(n_times,) in s, the instants of the response."""
+
+    @property
+    def block(self) -> int:
+        """Number of realizations that are made at a time: few where each takes long."""
+
+    def realize(self, generator: np.random.Generator, number: int) -> Samples:
+        """Return (n_times, number) responses, each with random parameters of its own."""
+
+
+class Experiment(EnsembleModel, Protocol):
+    """A model with synthetic measurements: of what it describes well, and of what it describes badly."""
+
+    @property
+    def channels(self) -> tuple[tuple[str, str], ...]:
+        """Name and unit of each measured channel; the first is the response of the model."""
+
+    def measure(self, generator: np.random.Generator, bad: bool) -> Samples:
+        """Return (n_times, channels): a measurement, with its noise, of a specimen of its own.
+
+        The bad one, with the same random numbers, differs from the good one only by what the model misses.
+        """
+
+
+@runtime_checkable
+class PiecewiseExperiment(Experiment, Protocol):
+    """An experiment whose measurement takes long, and can be read while it is computed."""
+
+    def pieces(self, generator: np.random.Generator, bad: bool) -> Iterator[Samples]:
+        """Give the measurement of `measure` in pieces, (rows, channels)."""
+
+
+class EqualSteps:
+    """Instants of an experiment with `horizon` and `dt`, in s, and blocks of the usual size."""
+
+    horizon: float
+    dt: float
+
+    block: ClassVar[int] = BLOCK
+
+    @property
+    def time(self) -> Samples:
+        """(n_times,) in s, from zero to the step nearest the horizon."""
+        return self.dt * np.arange(round(self.horizon / self.dt) + 1.0)
+
+
+class AddedDiscrepancy(EqualSteps, EnsembleModel):
+    """An experiment that measures the response alone: noise is added to it and, where bad, a discrepancy."""
+
+    noise: float
+
+    @property
+    @abstractmethod
+    def discrepancy(self) -> Samples:
+        """(n_times,): what is added to a measurement for a bad model."""
+
+    @property
+    def observation_noise(self) -> Samples:
+        """(n_times,) in the response's unit, the standard deviation of a synthetic measurement."""
+        return np.full(len(self.time), self.noise)
+
+    @property
+    def channels(self) -> tuple[tuple[str, str], ...]:
+        """The response, by the first word of what it is."""
+        return ((self.quantity.split()[0], self.unit),)
+
+    def measure(self, generator: np.random.Generator, bad: bool) -> Samples:
+        """Return (n_times, 1): response, white noise and, where bad, the discrepancy."""
+        response = self.realize(generator, 1)
+        measured = response + (self.observation_noise * generator.standard_normal(len(response)))[:, None]
+        return measured + self.discrepancy[:, None] if bad else measured
+
+
+def realization_block(model: EnsembleModel, seed: int, block: int) -> Samples:
+    """Return block number `block` of the ensemble of a seed, (n_times, model.block).
+
+    A block depends on nothing but the model, the seed and its number: blocks can be made in any order, on
+    several threads, and again after an interruption.
+
+    Raises
+    ------
+    ValueError : a negative seed, or a block's number out of range.
+    """
+    if not 0 <= block < _MOST_BLOCKS:
+        raise ValueError(f"ensemble block {block}: must be from 0 to under {_MOST_BLOCKS}")
+    return model.realize(_generator(seed, block), model.block)
+
+
+def replicates(model: Experiment, number: int, seed: int, *, bad: bool = False) -> Samples:
+    """Return `number` synthetic measurements of the response, (n_times, number), of what is described well or badly.
+
+    Each draws parameters and noise of its own, none of them the ensemble's of the same seed. One more replicate
+    leaves the others as they are, and the bad ones have the parameters and the noise of the good ones.
+
+    Raises
+    ------
+    ValueError : no replicate is requested, or a negative seed.
+    """
+    if number < 1:
+        raise ValueError(f"ensemble replicates {number}: must be one or more")
+    measured = np.empty((len(model.time), number))
+    for replicate in range(number):
+        measured[:, replicate] = measurement(model, seed, replicate, bad=bad)[:, 0]
+    return measured
+
+
+def measurement(model: Experiment, seed: int, replicate: int = 0, *, bad: bool = False) -> Samples:
+    """Return all channels of a synthetic measurement, (n_times, channels); the first is that of `replicates`."""
+    return model.measure(_generator(seed, _EXPERIMENT, replicate), bad)
+
+
+def measured_pieces(model: Experiment, seed: int, *, bad: bool = False) -> Iterator[Samples]:
+    """Return `measurement` in pieces as they are computed: in one where the model does not divide it.
+
+    Raises
+    ------
+    ValueError : a negative seed.
+    """
+    generator = _generator(seed, _EXPERIMENT, 0)
+    if isinstance(model, PiecewiseExperiment):
+        return model.pieces(generator, bad)
+    return (model.measure(generator, bad) for _ in range(1))
+
+
+def _generator(seed: int, *key: int) -> np.random.Generator:
+    if seed < 0:
+        raise ValueError(f"ensemble seed {seed}: must be zero or more")
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))

@@ -1,1 +1,0 @@
-"""Random responses: distributions, processes, ensembles of realizations."""

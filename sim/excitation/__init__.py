@@ -1,1 +1,0 @@
-"""What drives a test: forces, ground motions, motions in closed form."""
