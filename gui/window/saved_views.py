@@ -280,8 +280,8 @@ class ViewController(QObject):
             bar.offer(f"{source.path.name} {_CHANGED}", "Reload (F5)", self.reload)
 
     def _on_loaded(self, history: History) -> None:
-        wanted = self._wanted
-        if wanted is not None and history.recording is not None and history.recording.path == wanted.recording[0]:
+        wanted, shown = self._wanted, history.recording
+        if wanted is not None and shown is not None and shown.path == wanted.recording[0] and not shown.coarse:
             self._stage = _Stage.LOADED
             self._comparison.open_runs(wanted.compared, over=Path(wanted.recording[0]))
 

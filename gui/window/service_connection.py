@@ -100,9 +100,11 @@ class ServiceConnection(QObject):
     def show(self, history: History) -> None:
         """Close the connection, and show a recording."""
         self.close()
-        self.history, self.configured = history, False
+        before, self.history, self.configured = self.history.recording, history, False
         history.derive(self.derived)
-        self.view.show_recording(history.begin_x, history.end_x)
+        # one that was shown coarsely before: somebody may look at a part of it
+        show = self.view.grow_recording if before is not None and before.coarse else self.view.show_recording
+        show(history.begin_x, history.end_x)
 
     def derive(self, definitions: tuple[DerivedChannel, ...]) -> None:
         """Compute these derived channels, of what is received and of what is opened later."""
