@@ -26,7 +26,9 @@ def short_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def written(path: Path, *, restart: int = N) -> Path:
     if path.suffix == ".csv":
-        np.savetxt(path, np.column_stack((TIMES, VALUES)), "%.9g", ",", header="t [s],cmd [mm],meas [mm]", comments="")
+        np.savetxt(
+            path, np.column_stack((TIMES, VALUES)), "%.9g", ",", header="t [s],cmd [mm],meas [mm]", comments=""
+        )
         return path
     writer = RunWriter(path, {})
     for epoch, begin, end in ((1, 0, restart), (2, restart, N)):
