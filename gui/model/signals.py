@@ -58,8 +58,9 @@ class SignalHistory(Pyramid):
         width, rate = len(stream.channels) + len(self._differences), stream.sample_rate
         self._squares = MeanSquares(len(self._differences), rate)
         memory = max(0, memory - self._squares.nbytes)
-        levels = signal_levels(rate, width, minutes, memory, longest)
-        super().__init__(width, levels, rate=rate)
+        levels = signal_levels(rate, width, minutes, memory, longest, len(stream.channels))
+        sources = (*range(len(stream.channels)), *self._differences.values())
+        super().__init__(width, levels, rate=rate, sources=sources)
         self._derived = DerivedColumns(width, levels, rate)
         self.named: Mapping[str, StoredSignal] = {}
         self._name_signals()

@@ -59,7 +59,7 @@ class Program(QObject):
         settings = self.preferences.settings
         self.view = View(self)
         self.view.span = settings.span
-        self.connection = ServiceConnection(self.view, settings.memory << 20, settings.history_minutes, self)
+        self.connection = ServiceConnection(self.view, settings.live_memory << 20, settings.history_minutes, self)
         self.window = MainWindow(self.view, self.connection, offers, store, self.preferences.themes.theme)
         self.actions = Actions(self.window, (*ACTIONS, *simulation_actions(offers.simulations)))
         menus = self.actions.fill(self.window.menuBar())

@@ -40,6 +40,7 @@ class ServiceConnection(QObject):
     ----------
     history : what was received, a new one after each `open`; or a recording.
     configured : the panels are configured for this history; set by the window.
+    recorded_memory : most bytes that a recording may use.
     derived : definitions of derived channels, of every history.
     clock : s since 1970.
 
@@ -54,6 +55,7 @@ class ServiceConnection(QObject):
         super().__init__(parent)
         self.view = view
         self.memory, self.minutes = memory, minutes
+        self.recorded_memory = 512 << 20
         self.url = self.keys = ""
         self.history = History(memory, minutes)
         self.derived: tuple[DerivedChannel, ...] = ()

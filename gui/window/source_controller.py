@@ -165,7 +165,7 @@ class SourceController(QObject):
         own = source.description is not None and source.description.format == _RUN_FILE
         if config is None and not own and self._service_file.exists():
             config = self._service_file
-        return replace(source, config=config, memory=self._window.connection.memory)
+        return replace(source, config=config, memory=self._window.connection.recorded_memory)
 
     def _stream(self) -> None:
         """Send the file that is shown through a service, as a rig would."""
