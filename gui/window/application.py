@@ -275,18 +275,24 @@ class Program(QObject):
     def _show_progress(self, text: str) -> None:
         self.window.waiting_for = text
         self.window.redraw()
+        self._show_loading()
 
-    def _update_session(self) -> None:
-        """Report to the session that its results are received, and to the history that the replay is paused."""
-        session, player, history = self.sessions.current, self.sessions.player, self.connection.history
-        history.halted = player is not None and not player.playing
-        known, reading = history.recording, self.sources.opener.reading
+    def _show_loading(self) -> None:
+        """Show what is being read."""
+        session, known = self.sessions.current, self.connection.history.recording
+        reading = self.sources.opener.reading
         if session is not None and session.loading is not None:
             title = session.title if known is None else f"{session.title}, {known.coarse}"
             self.window.show_loading(title, session.loading, above=known is not None)
         else:
             progress = ("reading the file", math.nan) if reading else None
             self.window.show_loading(reading, progress, above=session is not None)
+
+    def _update_session(self) -> None:
+        """Report to the session that its results are received, and to the history that the replay is paused."""
+        session, player, history = self.sessions.current, self.sessions.player, self.connection.history
+        history.halted = player is not None and not player.playing
+        self._show_loading()
         if session is not None and self.connection.is_open and history.health is not None:
             session.on_client_connected()
             self.sources.confirm(history.health)

@@ -312,7 +312,7 @@ class SourceController(QObject):
             self._window.connection.reset()
         if isinstance(source, OpenRecording) and source.description is not None and source.description.share < 1.0:
             # some of its rows have promised what all do not keep: what is to be chosen?
-            self.opener.open_path(source.path, source.words, coarsely=False)
+            self.opener.open_path(source.path, source.words, whole=True)
         else:
             self._fail(why)
 

@@ -114,7 +114,7 @@ class Opener(QObject):
         self._words: tuple[str, ...] = ()
         self._parts: tuple[str, ...] = ()
         self._choose = False
-        self._coarsely: tuple[str, ...] = ()
+        self._whole: tuple[str, ...] = ()
         self._choice: ColumnChoice | None = None
         self._first: Description | None = None
         self._asked: list[CommandJob] = []
@@ -135,11 +135,11 @@ class Opener(QObject):
         self.open_path(first, (*(str(path.absolute()) for path in others), *([JOIN] if others else [])))
 
     def open_path(
-        self, path: str | Path, words: tuple[str, ...] = (), *, choose: bool = False, coarsely: bool = True
+        self, path: str | Path, words: tuple[str, ...] = (), *, choose: bool = False, whole: bool = False
     ) -> None:
         """Open a file; `words` are options of `replay` for its columns, after further parts of the run and `JOIN`.
 
-        `choose`: always show the dialog. `coarsely`: a long file is described by some of its rows.
+        `choose`: always show the dialog. `whole`: a long file is described by all of its rows.
         """
         self.stop()
         # made absolute, a name cannot look like an option
@@ -147,7 +147,7 @@ class Opener(QObject):
         self._parts = parts_of(words)
         words = words[len(self._parts) :]
         self._words, self._choose, self._choice = words, choose, None
-        self._coarsely = ("--coarse",) if coarsely and not choose else ()
+        self._whole = ("--whole",) if whole else ()
         self._settings.setValue(_FOLDER, str(self._path.parent))
         self._describe(words).done.connect(self._accept_first)
 
@@ -173,7 +173,7 @@ class Opener(QObject):
         return tuple(each.process for each in self._asked if each.process is not None)
 
     def _describe(self, words: tuple[str, ...], *, quietly: bool = False) -> CommandJob:
-        describing = describe_job((str(self._path), *self._parts, *words, *self._coarsely), self, launch=self._launch)
+        describing = describe_job((str(self._path), *self._parts, *words, *self._whole), self, launch=self._launch)
         self._asked.append(describing)
         if not quietly:
             self.progress.emit(f"reading {self._path.name} ...")
