@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import monotonic, sleep
+from time import monotonic, process_time, sleep
 from typing import TYPE_CHECKING
 
 from benchmarks.figures import COUNT, MB, MS, Figure
@@ -46,6 +46,7 @@ def run(quick: bool) -> Iterator[Figure]:
     case = f"{N_PAIRS} pairs"
     most = None if quick else 1.05e3 / FRAMES
     yield Figure("watching", f"{case}: from one frame to the next", 1e3 * found["frame"], MS, most=most)
+    yield Figure("watching", f"{case}: processor time from one frame to the next", 1e3 * found["own"], MS)
     yield Figure("watching", f"{case}: samples that the window dropped", found["dropped"], COUNT, most=0.0)
     first, last = found["first"], found["last"]
     yield Figure(
@@ -88,9 +89,16 @@ def watch(endpoint: str, seconds: float, folder: Path) -> dict[str, float]:
         application.processEvents()
         sleep(0.001)
         if passed > warm and not first:
-            first, n_early, then = resident_memory(), len(ticks), monotonic()
-    frame = (monotonic() - then) / max(1, len(ticks) - n_early)
-    found = {"frame": frame, "first": first, "last": resident_memory(), "dropped": program.connection.dropped}
+            first, n_early, then, busy = resident_memory(), len(ticks), monotonic(), process_time()
+    n_frames = max(1, len(ticks) - n_early)
+    frame, own = (monotonic() - then) / n_frames, (process_time() - busy) / n_frames
+    found = {
+        "frame": frame,
+        "own": own,
+        "first": first,
+        "last": resident_memory(),
+        "dropped": program.connection.dropped,
+    }
     program.window.close_now()
     program.finish()
     return found
