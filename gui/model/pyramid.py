@@ -26,34 +26,30 @@ def signal_levels(
     The last makes a view of hours as fast as one of minutes, for a sixteenth of the memory of the level before. A
     recording is stored as a whole, whose length is `longest` s. `stored`: columns of single rows, where not all.
     """
-    return _levels(sample_rate, width, minutes, memory, _within((_HOUR, DAY, DAY), longest), stored)
+    return _levels(sample_rate, width, minutes, memory, (_HOUR, DAY), longest, stored)
 
 
 def result_levels(rate: float, width: int, minutes: float, memory: int, longest: float = DAY) -> tuple[int, ...]:
     """Return the lengths of the levels: single rows, two hours in buckets of 16, a day in buckets of 256."""
-    return _levels(rate, width, minutes, memory, _within((2.0 * _HOUR, DAY), longest))
-
-
-def _within(spans: tuple[float, ...], longest: float) -> tuple[float, ...]:
-    """Return the spans for a stream that lasts `longest` s: no level is longer, and the coarsest has all of it."""
-    return (*(min(span, longest) for span in spans[:-1]), longest)
+    return _levels(rate, width, minutes, memory, (2.0 * _HOUR,), longest)
 
 
 def _levels(
-    rate: float, width: int, minutes: float, memory: int, spans: tuple[float, ...], stored: int = 0
+    rate: float, width: int, minutes: float, memory: int, spans: tuple[float, ...], longest: float, stored: int = 0
 ) -> tuple[int, ...]:
-    """Return the lengths of the levels.
+    """Return the lengths of the levels: of single rows, of each of `spans` s, and of all.
 
-    Where memory is short the coarse levels shrink down to an eighth of the memory, of which each has half of what
-    coarser ones leave, then the finest level does. Of a slow stream, for which `minutes` are few rows, some thousand
+    Where memory is short the coarse levels shrink down to an eighth of the memory, of which each has a quarter of
+    what coarser ones leave, then the finest level does. Of a slow stream, for which `minutes` are few rows, some thousand
     single rows are stored.
     """
     row, bucket = _FLOAT_BYTES * max(1, stored or width), 2 * _FLOAT_BYTES * max(1, width)
-    wanted = max(math.ceil(60.0 * minutes * rate), min(_MIN_ROWS, round(spans[-1] * rate)))
+    spans = (*(min(span, longest) for span in spans), longest)
+    wanted = max(math.ceil(60.0 * minutes * rate), min(_MIN_ROWS, round(longest * rate)))
     finest = max(_FACTOR, min(wanted, (memory - memory // _COARSE_SHARE) // row))
     left, coarse = max(0, memory - finest * row), list[int]()
     for k, span in reversed(list(enumerate(spans))):
-        share = left // 2 if k else left
+        share = left // 4 if k else left
         coarse.insert(0, max(_FACTOR, min(int(span * rate / _FACTOR ** (k + 1)), share // bucket)))
         left -= coarse[0] * bucket
     return finest, *coarse
