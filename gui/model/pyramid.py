@@ -40,8 +40,8 @@ def _levels(
     """Return the lengths of the levels: of single rows, of each of `spans` s, and of all.
 
     Where memory is short the coarse levels shrink down to an eighth of the memory, of which each has a quarter of
-    what coarser ones leave, then the finest level does. Of a slow stream, for which `minutes` are few rows, some thousand
-    single rows are stored.
+    what coarser ones leave, then the finest level does. Of a slow stream, for which `minutes` are few rows, some
+    thousand single rows are stored.
     """
     row, bucket = _FLOAT_BYTES * max(1, stored or width), 2 * _FLOAT_BYTES * max(1, width)
     spans = (*(min(span, longest) for span in spans), longest)
