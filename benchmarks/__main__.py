@@ -41,6 +41,7 @@ NAMES = (
     "opening",
     "frames",
     "window_latency",
+    "watching",
     "endurance",
 )
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from benchmarks import window_stage as stage  # isort: skip
 import numpy as np
 
 from benchmarks.figures import MB, MS, Figure
+from benchmarks.timing import resident_memory
 from gui.model.receiver import ReceivedMessages
 from gui.window.window import MainWindow
 from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
@@ -63,7 +63,7 @@ def live(hour: int, day: int, folder: Path) -> Iterator[tuple[float, float]]:
         frames.append(_draw(window))
         if now in (hour, day):
             gc.collect()
-            yield _memory(), median(frames[-hour // _MINUTE :])
+            yield resident_memory(), median(frames[-hour // _MINUTE :])
     stage.close(window)
 
 
@@ -100,16 +100,6 @@ def _day(day: int, run_length: int) -> Iterator[ReceivedMessages]:
             replace(transfer, index=index, time=time),
             (SignalBlock(signals, index, time, samples[lost:]),),
         )
-
-
-def _memory() -> float:
-    """Return the MB that this process takes; where the system does not say so in a file, the most it ever took."""
-    said = Path("/proc/self/statm")
-    if said.exists():
-        return int(said.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1e6 if sys.platform == "darwin" else 1e3)
 
 
 if __name__ == "__main__":

@@ -105,6 +105,12 @@ class ServiceLane(Lane):
         block = SignalBlock(self._stream, index, index * self._stream.dt, self._samples[at : at + 1])
         return self._encoder.encode(block)
 
+    def send_block(self, index: int, n: int) -> None:
+        """Send `n` samples from that index on in one message."""
+        at = index % (len(self._samples) - n)
+        block = SignalBlock(self._stream, index, index * self._stream.dt, self._samples[at : at + n])
+        self._publisher.send_multipart(self._encoder.encode(block))
+
     def decode(self, frames: Frames) -> Sequence[int]:
         block = self._decoder.decode(frames)
         return range(block.index, block.index + len(block) * self.every, self.every)

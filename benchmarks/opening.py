@@ -1,7 +1,12 @@
-"""A large file in the window: the time until its signals, and its indicators, are there, against a table drawn."""
+"""Large files in the window, as a user opens them: the time until curves, signals and indicators are there.
+
+`python -m benchmarks.opening FILE` opens one, and prints times [s], memory of what reads, and of all [MB] as JSON.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -10,15 +15,22 @@ from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter, sleep
 
+# first, as it says on which screen Qt draws
+from benchmarks import window_stage as stage  # isort: skip
+
+import numpy as np
+from PySide6.QtCore import QSettings
+
 from benchmarks.figures import MB, SECONDS, Figure
 from benchmarks.text_tables import HEADER, SIZE, write_table
-from benchmarks.window_stage import application
-from gui.sources.processes.run_loader import RunLoader
-from monitor.system.worker_process import start_python
+from gui.model.history import History
+from gui.window.application import Program
+from gui.window.launch import LaunchOptions
+from monitor.__main__ import offers
+from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
+from monitor.recording import RunWriter
 
-SUMMARY = "a CSV file in the window, from the start of a process to signals and to indicators, against a table drawn"
-_MEMORY = 512 << 20  # bytes of the history, as in the window
-_COLUMNS = "--command", "command", "--measured", "measured"
+SUMMARY = "a CSV and a run file in the window, to curves of some rows, signals and indicators, against a table drawn"
 # what one would write: read all, draw all columns, look at the picture
 _TABLE_DRAWN = """
 import sys
@@ -42,53 +54,105 @@ _READ = {
 
 
 def run(quick: bool) -> Iterator[Figure]:
-    """Yield the times of opening a file, over that of each other way that is installed, and the memory taken."""
-    application()
+    """Yield the times of opening two files, over that of each other way that is installed, and the memory taken."""
+    size = 1e6 if quick else SIZE
     with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / "run.csv"
-        write_table(path, 1e6 if quick else SIZE)
-        case = f"{path.stat().st_size / 1e6:.0f} MB, {HEADER.count(',') + 1} columns"
-        first, complete, peak = _open(path)
-        for against, read in _READ.items():
-            if find_spec(against.partition(",")[0]):
-                begin = perf_counter()
-                subprocess.run([sys.executable, "-c", _TABLE_DRAWN.format(read=read), str(path)], check=True)
-                other = perf_counter() - begin
-                yield Figure(
-                    "opening", f"{case}: to signals", first, SECONDS, None, against, other, first / other,
-                    most=None if quick else 2.0,
-                )  # fmt: skip
-        yield Figure("opening", f"{case}: to indicators", complete, SECONDS)
-        most = None if quick else 2.0 * path.stat().st_size / 1e6
-        yield Figure("opening", f"{case}: memory of the process that reads, at most", peak / 1e6, MB, most=most)
+        table, recorded = Path(name) / "run.csv", Path(name) / "run.h5"
+        write_table(table, size)
+        _write_run(recorded, size)
+        for path in (table, recorded):
+            case = f"{path.stat().st_size / 1e6:.0f} MB of {path.suffix[1:]}, {HEADER.count(',')} signals"
+            done = subprocess.run(
+                [sys.executable, "-m", "benchmarks.opening", path], stdout=subprocess.PIPE, check=True
+            )
+            times, own, peak = json.loads(done.stdout)
+            yield Figure("opening", f"{case}: to curves", times[0], SECONDS, most=None if quick else 2.0)
+            for against, read in _READ.items() if path is table else ():
+                if find_spec(against.partition(",")[0]):
+                    begin = perf_counter()
+                    subprocess.run([sys.executable, "-c", _TABLE_DRAWN.format(read=read), str(path)], check=True)
+                    other = perf_counter() - begin
+                    yield Figure(
+                        "opening", f"{case}: to signals", times[1], SECONDS, None, against, other, times[1] / other,
+                        most=None if quick else 2.0,
+                    )  # fmt: skip
+            if path is recorded:
+                yield Figure("opening", f"{case}: to signals", times[1], SECONDS)
+            yield Figure("opening", f"{case}: to indicators", times[2], SECONDS)
+            most = None if quick else 2.0 * path.stat().st_size / 1e6
+            yield Figure("opening", f"{case}: memory of the process that reads, at most", own, MB, most=most)
+            yield Figure("opening", f"{case}: of the window and it, at most", peak, MB)
 
 
-def _open(path: Path) -> tuple[float, float, int]:
-    """Return the times until signals and results are there, s, and the bytes that the process of them takes."""
-    started: list[subprocess.Popen[bytes]] = []
+def _write_run(path: Path, size: float) -> None:
+    writer, rng, block = RunWriter(path, {}), np.random.default_rng(5), 1 << 15
+    channels = (
+        *(Channel(f"{role}", role, "mm", "a") for role in (Role.COMMAND, Role.MEASURED, Role.FORCE)),
+        *(Channel(name, Role.AUXILIARY, "", "") for name in ("lvdt", "oil")),
+    )
+    stream = Stream("run", 1, stage.RATE, channels)
+    # epoch, index and time are beside the samples
+    for index in range(0, int(size / (8 * (len(channels) + 3))), block):
+        samples = rng.standard_normal((block, len(channels)))
+        writer.signals(SignalBlock(stream, index, index / stage.RATE, samples))
+    writer.close()
 
-    def start(*words: object, **options: object) -> subprocess.Popen[bytes]:
-        started.append(start_python(*words, **options))  # type: ignore[arg-type]
-        return started[0]
 
-    begin, first, peak = perf_counter(), 0.0, 0
-    loader = RunLoader(path, _COLUMNS, _MEMORY, start)
-    while not loader.done:
-        loader.store()
-        if loader.history is not None and not first:
-            first = perf_counter() - begin
-        if started:
-            peak = max(peak, _resident(started[0].pid))
+def _open(path: Path, folder: Path) -> tuple[tuple[float, ...], float, float]:
+    """Return the times until curves, signals and results are there, s; and the MB of the reader, and of all."""
+    application = stage.application()
+    store = QSettings(str(folder / f"{path.name}.ini"), QSettings.Format.IniFormat)
+    program = Program(offers(), store, LaunchOptions())
+    program.start()
+    program.window.resize(*stage.SIZE)
+    stage.settle()
+    begin, times, own, peak = perf_counter(), dict[str, float](), 0.0, 0.0
+    program.sources.opener.open_path(path)
+    while program.sessions.player is None:
+        application.processEvents()
+        if _is_drawn(program, program.connection.history):
+            stage.settle()
+            coarse = bool(program.connection.history.recording and program.connection.history.recording.coarse)
+            times.setdefault("curves", perf_counter() - begin)
+            if not coarse:
+                times.setdefault("signals", perf_counter() - begin)
+        readers = _children()
+        own = max(own, sum(readers))
+        peak = max(peak, sum(readers) + _resident(os.getpid()))
+        if any("error" in entry.line for entry in program.window.notification_bar.log.entries):
+            raise RuntimeError(program.window.notification_bar.log.entries[-1].line)
         sleep(0.005)
-    if loader.failed:
-        raise RuntimeError(loader.failed)
-    return first, perf_counter() - begin, peak
+    times["indicators"] = perf_counter() - begin
+    program.window.close_now()
+    program.finish()
+    return (times["curves"], times["signals"], times["indicators"]), own, peak
 
 
-def _resident(pid: int) -> int:
-    """Return the largest memory of a process so far, bytes; 0 where it has ended, or the system does not tell."""
+def _is_drawn(program: Program, history: History) -> bool:
+    return history.recording is not None and program.window.is_configured and history.end_x > 0.0
+
+
+def _children() -> list[float]:
+    """Return the memory of the processes that this one has started, MB; nothing where the system does not tell."""
+    tasks = Path(f"/proc/{os.getpid()}/task")
+    found = [
+        word for task in (tasks.iterdir() if tasks.exists() else ()) for word in _read(task / "children").split()
+    ]
+    return [_resident(int(pid)) for pid in found]
+
+
+def _resident(pid: int) -> float:
+    lines = _read(Path(f"/proc/{pid}/status")).splitlines()
+    return next((int(line.split()[1]) / 1e3 for line in lines if line.startswith("VmRSS:")), 0.0)
+
+
+def _read(path: Path) -> str:
     try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        return path.read_text()
     except OSError:
-        return 0
-    return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
+        return ""
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="synchroscope-benchmark-") as place:
+        print(json.dumps(_open(Path(sys.argv[1]), Path(place))))

@@ -73,7 +73,7 @@ def _recording_items(history: History, recording: LoadedRecording) -> Iterator[H
     header, signals = recording.header, history.signals
     seconds = header.duration
     length = f"{seconds:.4g} s" if seconds < _MINUTES else duration_text(seconds)
-    words = f"{RECORDED.shape} Recording {recording.name}, {length}"
+    words = ", ".join(filter(None, (f"{RECORDED.shape} Recording {recording.name}", length, recording.coarse)))
     yield HealthItem("state", words, f"recording {recording.path}", RECORDED.level, 0, f"{RECORDED.shape} Recording")
     if history.computed is not None:
         task, share = history.computed

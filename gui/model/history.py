@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from gui.model.alarms import (
     AlarmLimits,
@@ -25,11 +25,12 @@ from gui.model.pyramid import DAY
 from gui.model.receiver import ReceivedMessages
 from gui.model.results import RATE, ResultHistory
 from gui.model.service_state import RECORDED, RecordingProgress, ServiceState, service_state
-from gui.model.signals import SignalHistory
+from gui.model.signals import CoarseSignals, SignalHistory
 from gui.model.timeline import ClockSegment, DisplayTimeline
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.messages.health import Health
+from monitor.messages.recordings import Description, Overview
 from monitor.messages.requests import NoteRequest
 from monitor.messages.transfer import TransferBlock
 from monitor.text.numbers import is_dated
@@ -132,6 +133,16 @@ class History:
         self._transfer: TransferBlock | None = None
         self._epoch: int | None = None
         self._signal_run, self._result_run = ContiguousRun[SignalBlock](), ContiguousRun[ResultBlock]()
+
+    @classmethod
+    def coarse(cls, recording: LoadedRecording, known: Description) -> Self:
+        """Return what a description says of a recording that is still to be read."""
+        history, rate = cls(0, recording=recording), known.sample_rate or 1.0
+        stream = Stream(known.rig or "", 0, rate, known.channels)
+        x = history.timeline.place(0, 0, known.start_time or 0.0, rate)
+        history.timeline.reach(recording.header.n_samples - 1)
+        history.signals = CoarseSignals(stream, x, known.overview or Overview())
+        return history
 
     @property
     def state(self) -> ServiceState:

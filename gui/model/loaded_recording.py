@@ -17,6 +17,7 @@ from monitor.messages.blocks import Event
 from monitor.messages.headline import FALLBACKS, HEADLINE, QUANTITIES
 from monitor.messages.recordings import RunHeader
 from monitor.messages.transfer import TransferBlock
+from monitor.text.numbers import percent
 
 _X = itemgetter(0)
 _NO_VALUE = "no value at this instant"
@@ -152,12 +153,19 @@ class LoadedRecording:
     path : of its file; empty: of none.
     header : its length, and the settings with which its results were computed.
     states : at an instant.
+    share : of its samples that are shown: of the others nothing is known yet.
     """
 
     name: str
     path: str
     header: RunHeader
     states: RecordedStates = field(default_factory=RecordedStates, compare=False, repr=False)
+    share: float = 1.0
+
+    @property
+    def coarse(self) -> str:
+        """What is shown, where that is not all."""
+        return f"coarse, {percent(self.share)} of the samples" if self.share < 1.0 else ""
 
     @property
     def room(self) -> float:

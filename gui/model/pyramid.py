@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gui.model.envelope import Envelope, bucket_rows, halved
+from gui.model.tracking_error import Difference, chosen
 from monitor.messages.blocks import Samples
 
 _FACTOR = 16
@@ -18,39 +19,40 @@ _FLOAT_BYTES = 8
 
 
 def signal_levels(
-    sample_rate: float, width: int, minutes: float, memory: int, longest: float = DAY
+    sample_rate: float, width: int, minutes: float, memory: int, longest: float = DAY, stored: int = 0
 ) -> tuple[int, ...]:
     """Return the lengths of the levels: single rows, an hour in buckets of 16, a day in buckets of 256 and of 4096.
 
     The last makes a view of hours as fast as one of minutes, for a sixteenth of the memory of the level before. A
-    recording is stored as a whole, whose length is `longest` s.
+    recording is stored as a whole, whose length is `longest` s. `stored`: columns of single rows, where not all.
     """
-    return _levels(sample_rate, width, minutes, memory, _within((_HOUR, DAY, DAY), longest))
+    return _levels(sample_rate, width, minutes, memory, (_HOUR, DAY), longest, stored)
 
 
 def result_levels(rate: float, width: int, minutes: float, memory: int, longest: float = DAY) -> tuple[int, ...]:
     """Return the lengths of the levels: single rows, two hours in buckets of 16, a day in buckets of 256."""
-    return _levels(rate, width, minutes, memory, _within((2.0 * _HOUR, DAY), longest))
+    return _levels(rate, width, minutes, memory, (2.0 * _HOUR,), longest)
 
 
-def _within(spans: tuple[float, ...], longest: float) -> tuple[float, ...]:
-    """Return the spans for a stream that lasts `longest` s: no level is longer, and the coarsest has all of it."""
-    return (*(min(span, longest) for span in spans[:-1]), longest)
+def _levels(
+    rate: float, width: int, minutes: float, memory: int, spans: tuple[float, ...], longest: float, stored: int = 0
+) -> tuple[int, ...]:
+    """Return the lengths of the levels: of single rows, of each of `spans` s, and of all.
 
-
-def _levels(rate: float, width: int, minutes: float, memory: int, spans: tuple[float, ...]) -> tuple[int, ...]:
-    """Return the lengths of the levels.
-
-    Where memory is short the coarse levels shrink by a common factor down to an eighth of the memory, then the finest
-    level does. Of a slow stream, for which `minutes` are few rows, some thousand single rows are stored.
+    Where memory is short the coarse levels shrink down to an eighth of the memory, of which each has a quarter of
+    what coarser ones leave, then the finest level does. Of a slow stream, for which `minutes` are few rows, some
+    thousand single rows are stored.
     """
-    row = _FLOAT_BYTES * max(1, width)
-    wanted = max(math.ceil(60.0 * minutes * rate), min(_MIN_ROWS, round(spans[-1] * rate)))
+    row, bucket = _FLOAT_BYTES * max(1, stored or width), 2 * _FLOAT_BYTES * max(1, width)
+    spans = (*(min(span, longest) for span in spans), longest)
+    wanted = max(math.ceil(60.0 * minutes * rate), min(_MIN_ROWS, round(longest * rate)))
     finest = max(_FACTOR, min(wanted, (memory - memory // _COARSE_SHARE) // row))
-    coarse = [span * rate / _FACTOR ** (k + 1) for k, span in enumerate(spans)]
-    # each bucket has a minimum and a maximum
-    share = min(1.0, max(0, memory - finest * row) / (2.0 * row * sum(coarse)))
-    return finest, *(max(_FACTOR, int(share * length)) for length in coarse)
+    left, coarse = max(0, memory - finest * row), list[int]()
+    for k, span in reversed(list(enumerate(spans))):
+        share = left // 4 if k else left
+        coarse.insert(0, max(_FACTOR, min(int(span * rate / _FACTOR ** (k + 1)), share // bucket)))
+        left -= coarse[0] * bucket
+    return finest, *coarse
 
 
 class _Ring:
@@ -134,6 +136,31 @@ class _Ring:
         return whole if until == n else [*whole, (slice(0, n - until), slice(until, n))]
 
 
+class _RowRing(_Ring):
+    """Ring buffer of single rows, some of whose columns are differences of others, and not stored.
+
+    Parameters
+    ----------
+    sources : what each column is; those that are stored come first.
+    length : number of rows.
+    """
+
+    def __init__(self, sources: Sequence[int | Difference], length: int) -> None:
+        self._sources = sources
+        super().__init__(sum(isinstance(source, int) for source in sources), length, 1)
+
+    def append(self, first: int, low: Samples, high: Samples) -> None:
+        """Append rows from number `first` on."""
+        super().append(first, low[:, : self.low.shape[1]], high)
+
+    def _read(self, ring: Samples, start: int, stop: int, columns: Sequence[int] | None) -> Samples:
+        wanted = self._sources if columns is None else [self._sources[column] for column in columns]
+        single = [source for source in wanted if isinstance(source, int)]
+        if len(single) == len(wanted):
+            return super()._read(ring, start, stop, single)
+        return chosen(super()._read(ring, start, stop, None), wanted)
+
+
 class Pyramid:
     """Ring buffer of rows of numbers, with coarser rings of the min and max of 16 rows, 256 rows, ...
 
@@ -146,20 +173,29 @@ class Pyramid:
     levels : rows (buckets) that each level's ring holds, finest first; at least `factor` in all but the last.
     factor : buckets of a level that make one of the next; a power of two.
     rate : rows per unit of x, Hz.
+    sources : what the numbers are, where some are differences of others: single rows do not hold these.
 
     Raises
     ------
     ValueError : the factor is no power of two, there is no level, or a ring is too short.
     """
 
-    def __init__(self, width: int, levels: Sequence[int], factor: int = 16, rate: float = 1.0) -> None:
+    def __init__(
+        self,
+        width: int,
+        levels: Sequence[int],
+        factor: int = 16,
+        rate: float = 1.0,
+        sources: Sequence[int | Difference] = (),
+    ) -> None:
         if factor < 2 or factor & (factor - 1):
             raise ValueError(f"factor {factor}: must be a power of two")
         if not levels or min(levels) < 1 or any(length < factor for length in levels[:-1]):
             raise ValueError(f"levels {tuple(levels)}: one is needed, and {factor} buckets in all but the last")
         self.width, self.rate = width, rate
         self._factor = factor
-        self._rings = tuple(_Ring(width, length, factor**k) for k, length in enumerate(levels))
+        rows = _RowRing(sources or range(width), levels[0])
+        self._rings = (rows, *(_Ring(width, length, factor**k) for k, length in enumerate(levels[1:], start=1)))
         self._first = 0
 
     @property

@@ -13,6 +13,7 @@ from gui.model.envelope import Envelope
 from gui.model.pyramid import DAY, Pyramid, signal_levels
 from gui.model.tracking_error import Difference, MeanSquares, chosen, differences
 from monitor.messages.blocks import Channel, Pair, Samples, Stream
+from monitor.messages.recordings import Overview
 
 _MAX_SAMPLES = 1 << 20
 _MAX_SUMMED = 1 << 16  # rows whose mean square is computed from the samples
@@ -57,8 +58,9 @@ class SignalHistory(Pyramid):
         width, rate = len(stream.channels) + len(self._differences), stream.sample_rate
         self._squares = MeanSquares(len(self._differences), rate)
         memory = max(0, memory - self._squares.nbytes)
-        levels = signal_levels(rate, width, minutes, memory, longest)
-        super().__init__(width, levels, rate=rate)
+        levels = signal_levels(rate, width, minutes, memory, longest, len(stream.channels))
+        sources = (*range(len(stream.channels)), *self._differences.values())
+        super().__init__(width, levels, rate=rate, sources=sources)
         self._derived = DerivedColumns(width, levels, rate)
         self.named: Mapping[str, StoredSignal] = {}
         self._name_signals()
@@ -224,3 +226,32 @@ class SignalHistory(Pyramid):
             return nothing, nothing
         half = 0.5 / self.sample_rate
         return self.envelope(x, x, 1, columns).at(x + half)
+
+
+class CoarseSignals(SignalHistory):
+    """Signals of which only an overview is known: minimum and maximum in columns of equal time, and no sample.
+
+    Parameters
+    ----------
+    stream : channels and sample rate.
+    x : of the first sample, s.
+    known : of the channels.
+    """
+
+    def __init__(self, stream: Stream, x: float, known: Overview) -> None:
+        super().__init__(stream, 0.0, 0)
+        width = known.seconds[1] - known.seconds[0]
+        self._edges: Samples = np.asarray(x + width * np.arange(len(known.seconds) + 1))
+        curves = [known.curve(channel.name) for channel in stream.channels]
+        # the last column is that of all other curves
+        nothing = np.full(len(known.seconds), np.nan)
+        self._low, self._high = (np.stack([*(each[k] for each in curves), nothing], axis=1) for k in (1, 2))
+
+    def envelope(self, x0: float, x1: float, n_columns: int, columns: Sequence[int]) -> Envelope:  # noqa: ARG002
+        """Return the columns of the overview from `x0` to `x1`, however many; NaN of what is not a channel."""
+        first = max(0, int(np.searchsorted(self._edges, x0, side="right")) - 1)
+        last = min(len(self._low), int(np.searchsorted(self._edges, x1)) + 1)
+        chosen = [min(column, len(self.channels)) for column in columns]
+        rows = round((self._edges[1] - self._edges[0]) * self.rate)
+        low, high = (side[first:last].take(chosen, axis=1) for side in (self._low, self._high))
+        return Envelope(self._edges[first : max(first, last) + 1], low, high, rows)

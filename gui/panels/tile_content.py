@@ -16,6 +16,7 @@ from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm
 from monitor.messages.headline import LABELS, QUANTITIES, first_indicator, read_headline
+from monitor.messages.reasons import reason_word
 from monitor.text.numbers import DASH, fitted
 
 _WIDTH = 6
@@ -48,7 +49,7 @@ class TileContent:
     time_label : instant of the values; empty for now.
     window : of the indicator, s; NaN for no window.
     contradicting : prefixes of the indicators that contradict the values.
-    is_site : of a validation site, not of an actuator.
+    is_site : of a validation site or a specimen, not of an actuator.
     """
 
     name: str
@@ -231,6 +232,31 @@ def _tile_value(
     if text == DASH:
         return TileValue(label, DASH, unit)
     return TileValue(label, text, unit, _spread_text(deviation, decimals), levels.get(label, Level.NONE))
+
+
+_LOOP = {"specimen_loop_stiffness": "stiffness", "specimen_loop_damping": "damping"}
+
+
+def specimens(history: History) -> tuple[str, ...]:
+    """Return the actuators whose specimen is read loop by loop."""
+    actuators = () if history.results is None else history.results.actuators
+    return tuple(name for name in actuators if _has(history, name, "specimen_loop_stiffness"))
+
+
+def specimen_content(history: History, actuator: str, at: PanelInstant, alarms: Sequence[Alarm]) -> TileContent:
+    """Return the tile of an actuator's specimen: secant stiffness and equivalent damping of its newest loop."""
+    of_loop = [alarm for alarm in alarms if alarm.actuator == actuator and alarm.value in _LOOP]
+    severity, levels = alarm_severity(of_loop, _LOOP) if of_loop else (NO_LIMITS, {})
+    values = []
+    for column, label in _LOOP.items():
+        unit = _unit(history, actuator, column)
+        factor, unit = (100.0, "%") if unit == "1" else (1.0, unit)
+        value, deviation = (factor * at.value(history, actuator, name) for name in (column, f"{column}_sd"))
+        values.append(_tile_value(label, value, deviation, unit, levels, 2))
+    reason = at.value(history, actuator, "specimen_loop_reason")
+    status = at.replacement or Status(reason_word(reason) if reason > 0.0 else "newest loop", "○")
+    name = f"{actuator} specimen"
+    return TileContent(name, "loop", status, tuple(values), at.reason, severity, at.label, is_site=True)
 
 
 def site_content(history: History, site: str, at: PanelInstant) -> TileContent:

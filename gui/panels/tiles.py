@@ -15,7 +15,7 @@ from gui.model.alarms import DisplayLimits
 from gui.model.history import History
 from gui.panels.base import COMPUTING, Panel, panel_instant
 from gui.panels.tile import Tile
-from gui.panels.tile_content import TileContent, actuator_content, site_content
+from gui.panels.tile_content import TileContent, actuator_content, site_content, specimen_content, specimens
 from gui.plots.view import View
 from gui.widgets.labels import PlainLabel
 from gui.widgets.menus import MenuEntry, MenuPlace, show_context_menu
@@ -177,6 +177,7 @@ class TilesPanel(Panel):
     def __init__(self, view: View, theme: Theme) -> None:
         super().__init__(view, theme)
         self._limits: DisplayLimits = {}
+        self._specimens: tuple[str, ...] = ()
         self._shown = self._newest = math.nan
         self._previous: object = None
         self._grid = TileGrid(theme, self.tile)
@@ -200,10 +201,11 @@ class TilesPanel(Panel):
         self._previous = None
 
     def configure(self, history: History) -> None:
-        """Create a tile for each actuator and site."""
+        """Create a tile for each actuator, specimen and site."""
         results = history.results
         actuators, sites = ((), ()) if results is None else (results.actuators, results.sites)
-        self._grid.set_count(len(actuators) + len(sites))
+        self._specimens = specimens(history) if self.tile is Tile else ()
+        self._grid.set_count(len(actuators) + len(self._specimens) + len(sites))
         self._stack.setCurrentIndex(1 if self._grid.tiles else 0)
         self._previous = None
         self.refresh(history)
@@ -230,6 +232,7 @@ class TilesPanel(Panel):
                 actuator_content(history, name, at, alarms, self._limits, self.window_seconds)
                 for name in results.actuators
             ),
+            *(specimen_content(history, name, at, alarms) for name in self._specimens),
             *(site_content(history, name, at) for name in results.sites),
         ]
         for tile, content in zip(self._grid.tiles, self.ordered(contents), strict=False):

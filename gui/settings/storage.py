@@ -95,7 +95,10 @@ class WindowSettings(Section):
         10.0, "History", "Duration that is held at full rate; earlier data are decimated.", unit="min"
     )
     memory: Annotated[int, Field(ge=64, le=65536)] = setting(
-        512, "Memory", "Maximum size of the history; with many channels it covers a shorter time.", unit="MB"
+        512, "Memory of a recording", "Maximum size; a longer one is held in less detail.", unit="MB"
+    )
+    live_memory: Annotated[int, Field(ge=64, le=65536)] = setting(
+        160, "Memory of a live rig", "Maximum size of the history; of many channels it covers less time.", unit="MB"
     )
     blink: bool = setting(True, "Alarms blink", "Unacknowledged alarms blink once a second.")
     sound: bool = setting(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
@@ -67,7 +68,7 @@ class Program(QObject):
         settings = self.preferences.settings
         self.view = View(self)
         self.view.span = settings.span
-        self.connection = ServiceConnection(self.view, settings.memory << 20, settings.history_minutes, self)
+        self.connection = ServiceConnection(self.view, settings.live_memory << 20, settings.history_minutes, self)
         self.window = MainWindow(self.view, self.connection, offers, store, self.preferences.themes.theme)
         self.actions = Actions(self.window, (*ACTIONS, *simulation_actions(offers.simulations)))
         menus = self.actions.fill(self.window.menuBar())
@@ -174,7 +175,7 @@ class Program(QObject):
             self.operator.changed.connect(set_mode)
         window.dock_area.docks[WallPanel.key].visibilityChanged.connect(self._scale_banner)
         window.ticked.connect(self._update_session)
-        window.cancelled.connect(self.sources.disconnect_source)
+        window.cancelled.connect(self.sources.cancel)
         window.dock_area.panel(HistoriesPanel).detail = window.detail
         window.closing.connect(self._save)
         self.preferences.themes.changed.connect(partial(setattr, self.sources.opener, "theme"))
@@ -221,7 +222,7 @@ class Program(QObject):
             actions.enable(key, session is not None and not recorded)
         actions.enable("view.live", not recorded)
         for key in ("file.compare", "file.save_view", "file.reload"):
-            actions.enable(key, recorded)
+            actions.enable(key, recorded and not loading)
         self.reports.set_enabled(session is not None and not loading)
         self.exports.set_enabled(session is not None and window.connection.history.computed is None)
 
@@ -283,12 +284,24 @@ class Program(QObject):
     def _show_progress(self, text: str) -> None:
         self.window.waiting_for = text
         self.window.redraw()
+        self._show_loading()
+
+    def _show_loading(self) -> None:
+        """Show what is being read."""
+        session, known = self.sessions.current, self.connection.history.recording
+        reading = self.sources.opener.reading
+        if session is not None and session.loading is not None:
+            title = session.title if known is None else f"{session.title}, {known.coarse}"
+            self.window.show_loading(title, session.loading, above=known is not None)
+        else:
+            progress = ("reading the file", math.nan) if reading else None
+            self.window.show_loading(reading, progress, above=session is not None)
 
     def _update_session(self) -> None:
         """Report to the session that its results are received, and to the history that the replay is paused."""
         session, player, history = self.sessions.current, self.sessions.player, self.connection.history
         history.halted = player is not None and not player.playing
-        self.window.show_loading(None if session is None else session.loading)
+        self._show_loading()
         if session is not None and self.connection.is_open and history.health is not None:
             session.on_client_connected()
             self.sources.confirm(history.health)

@@ -200,7 +200,7 @@ class PlotFocus(QObject):
         super().__init__(window)
         self._window = window
         self._entered: QObject | None = None
-        others = window.start_page, window.note_bar, window.loading_page
+        others = window.start_page, window.note_bar, window.loading_page, window.loading_bar
         for widget in window.findChildren(QWidget):
             if widget.window() is not window or any(other.isAncestorOf(widget) for other in others):
                 continue

@@ -126,7 +126,8 @@ class SettingsController(QObject):
         window.alarm_banner.blinks, window.alarm_banner.sounds = settings.blink, settings.sound
         alarms = window.dock_area.panel(EventsPanel).alarms
         alarms.operator, alarms.confirm_limits = settings.operator, settings.confirm_limits
-        window.connection.memory, window.connection.minutes = settings.memory << 20, settings.history_minutes
+        window.connection.memory, window.connection.minutes = settings.live_memory << 20, settings.history_minutes
+        window.connection.recorded_memory = settings.memory << 20
         if window.running:
             window.start(settings.frame_rate)
 

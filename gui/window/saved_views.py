@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from enum import IntEnum
@@ -17,7 +18,7 @@ from gui.model.history import History
 from gui.panels.over_time import TimePanel
 from gui.plots.value_axis import Bounds
 from gui.sources.processes.recording import OpenRecording
-from gui.sources.processes.run_loader import n_files
+from gui.sources.processes.run_loader import JOIN, n_files, parts_of
 from gui.sources.processes.session import SourceSpec
 from gui.widgets.file_dialog import ask_path
 from gui.window.actions import Actions
@@ -31,6 +32,7 @@ from monitor.system.files import WriteError, atomic_write, check_regular
 _MOST = 1 << 20  # bytes; longer files are not ours
 _KINDS = "Views (*.view.json)"
 _CHANGED = "was written again"
+_FOLLOWS = "was written: it may be the next part of this run"
 UNCLOSED = "view/unclosed"
 """Key of the settings with the view of a window that is open."""
 _KEEP_INTERVAL = 20_000  # ms
@@ -164,6 +166,7 @@ class ViewController(QObject):
         self._wanted: SavedView | None = None
         self._stage = _Stage.ASKED
         self._read: tuple[int, int, int] | None = None
+        self._next: Path | None = None
         self._watcher = QFileSystemWatcher(self)
         self._watcher.fileChanged.connect(self._check_file)
         self._watcher.directoryChanged.connect(self._check_file)
@@ -217,6 +220,14 @@ class ViewController(QObject):
         """Read the recording that is shown again, and show it as it is shown now."""
         self._show(self.current)
 
+    def append(self, part: Path) -> None:
+        """Read the recording that is shown with a further part of its run, and show it as it is shown now."""
+        view = self.current
+        path, *words = view.recording
+        parts = parts_of(words)
+        joined = (path, *parts[:-1], str(part), JOIN, *words[len(parts) :])
+        self._show(msgspec.structs.replace(view, recording=joined))
+
     @property
     def current(self) -> SavedView:
         """The view of the recording that is shown, or that which is still to be shown of it."""
@@ -249,11 +260,14 @@ class ViewController(QObject):
         """Watch the file of a recording; another source than that of a view has its own view."""
         if watched := [*self._watcher.files(), *self._watcher.directories()]:
             self._watcher.removePaths(watched)
-        self._read = None
+        self._read = self._next = None
         if isinstance(source, OpenRecording):
             self._read = _signature(source.path)
             # a file that is replaced is not watched any more, its folder is
             self._watcher.addPaths([str(source.path), str(source.path.parent)])
+            following = _next_part(Path((str(source.path), *parts_of(source.words)[:-1])[-1]))
+            # one that is there already may be of an earlier run
+            self._next = None if following.exists() or following.suffix != ".h5" else following
         self._stage = _Stage.OPENED
         if self._wanted is not None and (
             not isinstance(source, OpenRecording) or str(source.path) != self._wanted.recording[0]
@@ -269,19 +283,21 @@ class ViewController(QObject):
         self._wanted = None
 
     def _check_file(self) -> None:
-        source = self._sources.source
-        if not isinstance(source, OpenRecording) or self._read is None:
+        source, bar = self._sources.source, self._window.notification_bar
+        if not isinstance(source, OpenRecording):
             return
+        if self._next is not None and self._next.exists():
+            following, self._next = self._next, None
+            bar.offer(f"{following.name} {_FOLLOWS}", "Append it", partial(self.append, following))
         now = _signature(source.path)
-        if now is not None and now != self._read:
+        if self._read is not None and now is not None and now != self._read:
             # offered once
             self._read = None
-            bar = self._window.notification_bar
             bar.offer(f"{source.path.name} {_CHANGED}", "Reload (F5)", self.reload)
 
     def _on_loaded(self, history: History) -> None:
-        wanted = self._wanted
-        if wanted is not None and history.recording is not None and history.recording.path == wanted.recording[0]:
+        wanted, shown = self._wanted, history.recording
+        if wanted is not None and shown is not None and shown.path == wanted.recording[0] and not shown.coarse:
             self._stage = _Stage.LOADED
             self._comparison.open_runs(wanted.compared, over=Path(wanted.recording[0]))
 
@@ -335,3 +351,10 @@ def _signature(path: Path) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _next_part(path: Path) -> Path:
+    """Return the name that a recorder gives to the next part of a run: ``run-2.h5`` after ``run.h5``."""
+    found = re.fullmatch(r"(.*)-(\d+)", path.stem)
+    stem, number = (found[1], int(found[2])) if found is not None else (path.stem, 1)
+    return path.with_name(f"{stem}-{number + 1}{path.suffix}")

@@ -40,6 +40,7 @@ class ServiceConnection(QObject):
     ----------
     history : what was received, a new one after each `open`; or a recording.
     configured : the panels are configured for this history; set by the window.
+    recorded_memory : most bytes that a recording may use.
     derived : definitions of derived channels, of every history.
     clock : s since 1970.
 
@@ -54,6 +55,7 @@ class ServiceConnection(QObject):
         super().__init__(parent)
         self.view = view
         self.memory, self.minutes = memory, minutes
+        self.recorded_memory = 512 << 20
         self.url = self.keys = ""
         self.history = History(memory, minutes)
         self.derived: tuple[DerivedChannel, ...] = ()
@@ -100,9 +102,11 @@ class ServiceConnection(QObject):
     def show(self, history: History) -> None:
         """Close the connection, and show a recording."""
         self.close()
-        self.history, self.configured = history, False
+        before, self.history, self.configured = self.history.recording, history, False
         history.derive(self.derived)
-        self.view.show_recording(history.begin_x, history.end_x)
+        # one that was shown coarsely before: somebody may look at a part of it
+        show = self.view.grow_recording if before is not None and before.coarse else self.view.show_recording
+        show(history.begin_x, history.end_x)
 
     def derive(self, definitions: tuple[DerivedChannel, ...]) -> None:
         """Compute these derived channels, of what is received and of what is opened later."""

@@ -61,6 +61,7 @@ class SourceController(QObject):
         self._service_file = service_file
         self.sessions = SessionManager(self)
         self.sessions.notified.connect(self.notified)
+        self.sessions.failed.connect(self._on_failed)
         self.source: SourceSpec | None = None
         # they are for the first source that is opened
         self._options: LaunchOptions | None = None
@@ -129,7 +130,7 @@ class SourceController(QObject):
         self.opening.emit()
         options = self._options_of(source)
         if isinstance(source, OpenRecording) and options.stream:
-            source = PlayFile(source.path, source.words, source.description)
+            source = self._streamed(source)
         if isinstance(source, OpenRecording):
             source = self.with_settings(source, options)
         if isinstance(source, ServeRig | PlayFile | PlaySimulation):
@@ -164,12 +165,16 @@ class SourceController(QObject):
         own = source.description is not None and source.description.format == _RUN_FILE
         if config is None and not own and self._service_file.exists():
             config = self._service_file
-        return replace(source, config=config, memory=self._window.connection.memory)
+        return replace(source, config=config, memory=self._window.connection.recorded_memory)
 
     def _stream(self) -> None:
         """Send the file that is shown through a service, as a rig would."""
         if isinstance(self.source, OpenRecording):
-            self.open(PlayFile(self.source.path, self.source.words, self.source.description))
+            self.open(self._streamed(self.source))
+
+    def _streamed(self, source: OpenRecording) -> PlayFile:
+        known = source.description
+        return PlayFile(source.path, source.words, known if known is not None and known.share == 1.0 else None)
 
     def simulate(self, name: str, words: tuple[str, ...] = ()) -> None:
         """Play a simulation, and validate its model if it has one; `words` are options of `synchroscope replay`."""
@@ -202,6 +207,14 @@ class SourceController(QObject):
     def disconnect_source(self) -> None:
         """Close the source; where that ends the recording of a rig, the user is asked first."""
         self._confirm(self._disconnect)
+
+    def cancel(self) -> None:
+        """Stop reading a file, or loading it."""
+        session = self.sessions.current
+        if session is not None and session.loading is not None:
+            self.disconnect_source()
+        else:
+            self.opener.stop()
 
     def _may_close(self) -> bool:
         """Return whether the window may close; where that ends the recording of a rig, the user is asked first."""
@@ -292,6 +305,16 @@ class SourceController(QObject):
         dialog.chosen.connect(self._open_typed)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
+
+    def _on_failed(self, why: str) -> None:
+        source = self.source
+        if self._window.connection.history.recording is not None:
+            self._window.connection.reset()
+        if isinstance(source, OpenRecording) and source.description is not None and source.description.share < 1.0:
+            # some of its rows have promised what all do not keep: what is to be chosen?
+            self.opener.open_path(source.path, source.words, whole=True)
+        else:
+            self._fail(why)
 
     def _fail(self, why: str) -> None:
         self.notified.emit("error", why)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QFont, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
+    QBoxLayout,
     QHBoxLayout,
     QLineEdit,
     QMainWindow,
@@ -123,19 +124,19 @@ _IDLE_REFRESH_INTERVAL = 0.5  # s: the age of the data is shown, and grows witho
 
 
 class LoadingPage(QWidget):
-    """Progress of a recording that is being computed, with a button to cancel."""
+    """Progress of a recording that is being computed, with a button to cancel: a page, or a bar."""
 
-    def __init__(self) -> None:
+    def __init__(self, direction: QBoxLayout.Direction = QBoxLayout.Direction.TopToBottom) -> None:
         super().__init__()
         self._text = PlainLabel(alignment=Qt.AlignmentFlag.AlignCenter)
         self.bar = QProgressBar()
         self.bar.setMaximumWidth(480)
         self.cancel = QPushButton("Cancel")
-        rows = QVBoxLayout(self)
-        rows.addStretch(1)
+        parts = QBoxLayout(direction, self)
+        parts.addStretch(1)
         for part in (self._text, self.bar, self.cancel):
-            rows.addWidget(part, 0, Qt.AlignmentFlag.AlignHCenter)
-        rows.addStretch(1)
+            parts.addWidget(part, 0, Qt.AlignmentFlag.AlignCenter)
+        parts.addStretch(1)
         self.bar.setMinimumWidth(320)
 
     @property
@@ -197,8 +198,10 @@ class MainWindow(QMainWindow):
         self.fault_bar = FaultBar(theme)
         self.replay_bar = ReplayBar(theme)
         self.health_strip = HealthStrip(theme)
-        self.loading_page = LoadingPage()
-        self.loading_page.cancel.clicked.connect(self.cancelled)
+        self.loading_page, self.loading_bar = LoadingPage(), LoadingPage(QBoxLayout.Direction.LeftToRight)
+        for loading in (self.loading_page, self.loading_bar):
+            loading.cancel.clicked.connect(self.cancelled)
+        self.loading_bar.hide()
         self._pages = QStackedWidget()
         for page in (self.start_page, self.dock_area, self.loading_page):
             self._pages.addWidget(page)
@@ -207,7 +210,7 @@ class MainWindow(QMainWindow):
         rows.setContentsMargins(0, 0, 0, 0)
         rows.setSpacing(0)
         below = self.notification_bar, self.note_bar, self.fault_bar, self.replay_bar, self.health_strip
-        for row in (self.alarm_banner, self._pages, *below):
+        for row in (self.alarm_banner, self.loading_bar, self._pages, *below):
             rows.addWidget(row)
         rows.setStretchFactor(self._pages, 1)
         self.setCentralWidget(central)
@@ -248,11 +251,15 @@ class MainWindow(QMainWindow):
         # always visible with the panels, so that an alarm does not move them
         self.alarm_banner.setVisible(shown and live)
 
-    def show_loading(self, progress: tuple[str, float] | None) -> None:
-        """Show, in place of the panels, what is being loaded and the share that is done; None: nothing."""
+    def show_loading(self, title: str, progress: tuple[str, float] | None, *, above: bool) -> None:
+        """Show what is loaded and the share that is done, `above` the panels or in their place; None: nothing."""
+        self.loading_bar.setVisible(progress is not None and above)
         if progress is not None:
-            self.loading_page.show_progress(self.title, *progress)
+            (self.loading_bar if above else self.loading_page).show_progress(title, *progress)
+        if progress is not None and not above:
             self._pages.setCurrentWidget(self.loading_page)
+        elif self._pages.currentWidget() is self.loading_page:
+            self._pages.setCurrentWidget(self.dock_area if above else self.start_page)
 
     def focus_plot(self) -> None:
         """Give the keys to a plot, where panels are shown."""

@@ -99,6 +99,7 @@ class Description(msgspec.Struct, frozen=True):
     events : of a recorded run.
     overview : None unless requested.
     remembered : whether the assignment is one that is remembered beside the file.
+    share : of the samples, by which it was made.
     """
 
     format: str = ""
@@ -116,6 +117,7 @@ class Description(msgspec.Struct, frozen=True):
     events: tuple[RecordedEvent, ...] = ()
     overview: Overview | None = None
     remembered: bool = False
+    share: float = 1.0
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -146,6 +148,7 @@ class RunHeader(msgspec.Struct, frozen=True):
     window : of the indicators, s.
     every : samples between results.
     notes : on the file and the settings.
+    doubts : those of the notes that report damage.
     """
 
     n_samples: int
@@ -154,6 +157,7 @@ class RunHeader(msgspec.Struct, frozen=True):
     window: float = 0.0
     every: int = 1
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 SIGNALS_COMPLETE = b"signals"

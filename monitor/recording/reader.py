@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -183,6 +183,16 @@ class RunReader:
         (samples,) = self._columns(layout.SIGNALS, [layout.DATA[layout.SIGNALS]], start, stop)
         rows = self._numbers(start, stop)
         return rows.epoch, rows.index, rows.time, samples
+
+    def some_rows(self, starts: Iterable[int], n: int) -> tuple[Integers, Integers, NDArray[np.float64], Samples]:
+        """Return what `signal_rows` does, of `n` rows from each of `starts` on, as they are written."""
+        names = "epoch", "index", "time", layout.DATA[layout.SIGNALS]
+        try:
+            columns = [self._file[layout.SIGNALS][name] for name in names]
+            epoch, index, time, samples = (np.concatenate([each[at : at + n] for at in starts]) for each in columns)
+        except HDF5_ERRORS as problem:
+            raise damaged(self.path, f"is damaged{_cause(problem)}") from problem
+        return epoch, index, time, samples
 
     def signal_blocks(self, block_length: int, start: int = 0, jitter: float = 0.0) -> Iterator[SignalBlock]:
         """Return the samples from row `start` on in blocks of at most `block_length`.

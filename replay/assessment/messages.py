@@ -71,7 +71,8 @@ def write_messages(recording: Recording, given: Mapping[str, object], output: Bi
         notes += [note] if note else []
     run = recording if isinstance(recording, RunRecording) else None
     about = (*(recording.notes if run is None else run.remarks), *notes)
-    sent.header(structs.replace(header, window=settings.window, every=settings.every, notes=about))
+    doubts = () if run is None else run.doubts
+    sent.header(structs.replace(header, window=settings.window, every=settings.every, notes=about, doubts=doubts))
     notes_left = [] if events is not None else [event for event, _ in recording.timed_events()][::-1]
     thinning, transfers = _Thinning(recording.n_samples, result_bytes), _TransferThinning(recording.n_samples)
     models = _RecordedModels(run) if run is not None else None

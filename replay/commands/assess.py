@@ -10,9 +10,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from monitor.commands.options import add_column_options, add_indicator_options
@@ -143,12 +146,23 @@ def _assess(
 
 def _write_messages(arguments: argparse.Namespace, selection: Selection, given: dict[str, object]) -> int:
     """Write one recording as messages to standard output."""
-    from replay.assessment.messages import write_messages
+    from monitor.messages.recordings import RunProgress
+    from monitor.system.worker_process import pack_message
     from replay.formats.joined import open_run
+    from replay.formats.reading import PROGRESS
+
+    def tell(task: str, done: int, total: int) -> None:
+        sys.stdout.buffer.write(pack_message((b"progress", msgspec.json.encode(RunProgress(task, done, total)))))
+        sys.stdout.buffer.flush()
 
     if (len(arguments.files) > 1 and not arguments.join) or arguments.json or arguments.series is not None:
         raise ValueError("--messages takes one file, or parts with --join, and neither --json nor --series")
+    PROGRESS.set(tell)
+    # what computes takes long to import
+    Thread(target=import_module, args=("replay.assessment.messages",)).start()
     recording = recording_part(arguments.files[0], open_run(arguments.files, selection), arguments)
+    from replay.assessment.messages import write_messages
+
     write_messages(recording, given, sys.stdout.buffer, arguments.result_bytes or math.inf)
     return 0
 

@@ -83,6 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --describe: columns of the overview (default 1000; 0: none)",
     )
+    group.add_argument("--whole", action="store_true", help="with --describe: read all rows, also of a long file")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -217,7 +218,7 @@ def _describe(arguments: argparse.Namespace) -> int:
     recording = _simulation(arguments)
     if recording is None:
         wanted = _selection(arguments), arguments.overview, arguments.parts
-        description, _ = open_described(arguments.source, *wanted)
+        description, _ = open_described(arguments.source, *wanted, coarse=not arguments.whole)
     else:
         with announced(_computing(arguments.source), _log):
             description = describe_recording(recording, "simulation", arguments.overview)

@@ -85,8 +85,12 @@ def open_recording(path: str | Path, selection: Selection = _EVERYTHING) -> Reco
     return found.recording
 
 
-def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> tuple[Format, Inspection]:
+def inspect_recording(
+    path: str | Path, selection: Selection = _EVERYTHING, *, coarse: bool = False
+) -> tuple[Format, Inspection]:
     """Return the format of the file `path` and what is in it, also where its columns must still be chosen.
+
+    With `coarse`, of a long file only some rows are read, where these tell what all would.
 
     Raises
     ------
@@ -96,10 +100,14 @@ def inspect_recording(path: str | Path, selection: Selection = _EVERYTHING) -> t
     with naming_file(path):
         merged, note = with_remembered(path, selection)
         known = _format_of(path, merged)
+        found = known.coarse(path, merged) if coarse and known.coarse is not None else None
         if known.open is not None:
-            recording = known.open(path, selection)
-            return known, Inspection((), recording.n_samples, None, recording)
-        found = known.inspect(path, merged) if known.inspect else inspect_tables(_tables_of(known, path), merged)
+            if found is None:
+                recording = known.open(path, selection)
+                found = Inspection((), recording.n_samples, None, recording)
+            return known, found
+        if found is None:
+            found = known.inspect(path, merged) if known.inspect else inspect_tables(_tables_of(known, path), merged)
         notes = [note] if note else []
         if selection.remember and found.recording is not None:
             if found.selection is None:

@@ -18,8 +18,20 @@ from monitor.wire.native import MAX_RATE, MIN_RATE
 if TYPE_CHECKING:
     from replay.formats.signal_table import SignalTable
 
+_SPANS = 4096
+LONG = 32 << 20  # bytes of a file, from which on some rows are shown before all are read
 UNKNOWN_GAP = 1.0  # s, what a gap of unknown length is taken as
 _ROUNDING = 1e-6  # of a sample: "start at 0.3 s" at 10 Hz means sample 3, not 4
+
+
+def scattered(begin: int, end: int, length: int) -> list[int]:
+    """Return the begins of short parts all over a long file: one, anywhere, in each of 4096 equal spans.
+
+    Evenly spaced ones would show a beat with what is periodic; the last part is that at the end.
+    """
+    step = (end - begin - length) / _SPANS
+    places = begin + step * np.arange(_SPANS) + (step - length) * np.random.default_rng(0).random(_SPANS)
+    return [*places.astype(int).tolist(), end - length]
 
 
 class RecordingError(ValueError):
@@ -173,6 +185,7 @@ class Inspection:
     problem : what must be chosen, one line; empty if nothing must.
     remembered : whether something is chosen as it is remembered beside the file.
     notes : what the reader took for granted or left out, also where something must be chosen.
+    coarse : whether the recording has only some rows all over the file, and gaps between them.
     """
 
     columns: tuple[FileColumn, ...]
@@ -182,6 +195,7 @@ class Inspection:
     problem: str = ""
     remembered: bool = False
     notes: tuple[str, ...] = ()
+    coarse: bool = False
 
 
 @dataclass(frozen=True)
@@ -198,6 +212,7 @@ class Format:
     inspect : instead of looking for the actuators in these tables alone.
     shared : those of the patterns that files of many other programs have too.
     begins : whether the first bytes are those of a recording, for files that are so named or accepted; None: always.
+    coarse : what some rows all over a long file show; None where all are to be read.
     """
 
     name: str
@@ -208,3 +223,4 @@ class Format:
     inspect: Callable[[Path, Selection], Inspection] | None = None
     shared: tuple[str, ...] = ()
     begins: Callable[[bytes], bool] | None = None
+    coarse: Callable[[Path, Selection], Inspection | None] | None = None

@@ -15,6 +15,7 @@ _JITTER = 0.01  # of a step: harmless to every indicator, and what a clock of mi
 _RARE_GAPS = 0.1  # of all steps: more long steps than that are rounding, if rounding explains them
 _MOST_DIGITS = 14  # more are the noise of binary fractions
 _PROBED = 1009
+_PIECE = 1 << 16  # times that are looked at together
 _LARGEST = 1e20  # as written: nanoseconds since 1970 are 2e18
 _SHORTEST = 1e-15  # of a step, as written
 _MOST_SAMPLES = 2.0**53
@@ -126,6 +127,7 @@ def read_timing(times: Samples, scale: float, place: Callable[[int], str]) -> Sa
     # a step of two periods makes a missing sample
     counts = np.maximum(np.round(steps / single), 1.0).astype(np.int64)
     gaps = int(np.count_nonzero(counts > 1))
+    del steps  # as large as the times, and more is made of them
     counted = np.concatenate(([0], np.cumsum(counts))) if gaps else even
     rare = gaps <= max(_RARE_GAPS * len(times), 1)
     # rounding alone explains deviations of half a digit: then no sample is missing, however long a step is,
@@ -159,17 +161,16 @@ def read_timing(times: Samples, scale: float, place: Callable[[int], str]) -> Sa
 def _quantum(times: Samples) -> float:
     """Return the value of the last written digit of the largest time, from the digits of all."""
     sizes = np.maximum(np.abs(times[times != 0.0]), _SHORTEST)
-    leading = np.floor(np.log10(sizes))
-    some = slice(None, None, max(1, len(sizes) // _PROBED))
+    # a few that have more digits spare all others
+    pieces = [sizes[:: max(1, len(sizes) // _PROBED)], *(sizes[k : k + _PIECE] for k in range(0, len(sizes), _PIECE))]
     for digits in range(1, _MOST_DIGITS + 1):
-        # a few that have more digits spare all others
-        if all(_have_digits(sizes[part], leading[part], digits) for part in (some, slice(None))):
-            return float(10.0 ** (np.max(leading) + 1 - digits))
+        if all(_have_digits(piece, digits) for piece in pieces):
+            return float(10.0 ** (np.floor(np.log10(np.max(sizes))) + 1 - digits))
     return 4.0 * float(np.spacing(np.max(sizes)))
 
 
-def _have_digits(sizes: Samples, leading: Samples, digits: int) -> bool:
-    scaled = sizes * 10.0 ** (digits - 1 - leading)
+def _have_digits(sizes: Samples, digits: int) -> bool:
+    scaled = sizes * 10.0 ** (digits - 1 - np.floor(np.log10(sizes)))
     return bool(np.all(np.abs(scaled - np.round(scaled)) <= 8.0 * np.spacing(scaled)))
 
 
@@ -187,8 +188,9 @@ def _fit(times: Samples, index: NDArray[np.int64]) -> tuple[float, float]:
     x = index - np.mean(index)
     y = times - times[0]
     dt = float(np.dot(x, y) / np.dot(x, x))
-    residual = y - dt * x
-    return dt, float(0.5 * (np.max(residual) - np.min(residual)))
+    x *= dt
+    y -= x
+    return dt, float(0.5 * (np.max(y) - np.min(y)))
 
 
 def _first_uneven(times: Samples, index: NDArray[np.int64], quantum: float) -> int:

@@ -6,8 +6,9 @@ import logging
 import os
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +19,8 @@ from monitor.messages.blocks import Samples
 from monitor.system import install_command
 from replay.formats.base import DamagedFileError, RecordingError
 
+PROGRESS: ContextVar[Callable[[str, int, int], None]] = ContextVar("progress", default=lambda *_: None)
+"""Is told what is done to a file, how many of its bytes, and its bytes."""
 _EXCERPT = 160
 CUT_SHORT = "the file is cut short, as a crash leaves it: what was written whole before its end is read"
 """Note on it; damage before the end is refused."""

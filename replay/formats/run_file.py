@@ -17,13 +17,15 @@ from monitor.messages.alarms import Severity, Transition
 from monitor.messages.blocks import Event, EventKind, ResultStream, Samples, SignalBlock, Stream
 from monitor.system.files import HDF5_SIGNATURE
 from monitor.wire.sample_rate import POINTS_PER_SECOND, RateCheck, rate_contradicted
-from replay.formats.base import Format, RecordingError, Selection, sample_number
+from replay.formats.base import LONG, Format, Inspection, RecordingError, Selection, sample_number, scattered
+from replay.formats.recordings import ArrayRecording
 
 if TYPE_CHECKING:
     from monitor.recording import RunReader
     from monitor.recording.verification import Numbering
 
 
+_ROWS, _PARTS = 16, 1 << 15  # at each place of a long run: of a wide one with few rows, one eighth at most
 _MOST_TRIPS, _MOST_WARNS = 50, 10
 
 
@@ -339,4 +341,24 @@ def open_run_file(path: Path, selection: Selection) -> RunRecording:
     return recording
 
 
-FORMAT = Format("run file", ("*.h5", "*.hdf5"), is_run_file, open_run_file)
+def inspect_coarsely(path: Path, selection: Selection) -> Inspection | None:
+    """Return what some rows all over a long run show, of one start of its publisher with an even clock."""
+    from monitor.recording import RunFileError, RunReader
+
+    if path.stat().st_size < LONG or selection != Selection():
+        return None
+    try:
+        with RunReader(path) as reader:
+            stream, length = reader.stream, min(_ROWS, max(1, reader.n_samples // _PARTS))
+            epoch, index, time, samples = reader.some_rows([0, *scattered(length, reader.n_samples, length)], length)
+    except RunFileError:
+        return None
+    numbers, passed = index - index[0], (time - time[0]) * stream.sample_rate
+    even = np.abs(passed - numbers).max() < stream.sample_rate
+    if epoch.min() != epoch.max() or np.any(np.diff(numbers) < 1) or not even:
+        return None
+    recording = ArrayRecording(stream, samples, float(time[0]), (), numbers)
+    return Inspection((), reader.n_samples, None, recording, coarse=True)
+
+
+FORMAT = Format("run file", ("*.h5", "*.hdf5"), is_run_file, open_run_file, coarse=inspect_coarsely)

@@ -13,6 +13,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay.formats.layout import COMMENTS, Layout, is_data, split
 from replay.formats.numbers import MISSING, mend_text
+from replay.formats.reading import PROGRESS
 
 _MISSING_AS_WRITTEN = sorted({f(word) for word in MISSING for f in (str, str.upper, str.title)} | {"NaN", "-NaN"})
 _BLOCK = 1 << 20  # bytes that a thread parses at once; their numbers fit into its cache
@@ -57,35 +58,46 @@ def _by_arrow(path: Path, layout: Layout) -> tuple[Samples, Texts] | None:
         strings_can_be_null=False,  # a state may be called error, or none
         decimal_point=layout.decimal,
     )
-    source: Any = io.BytesIO(_mended(path, layout).encode()) if layout.unusual else path
     reading = csv.ReadOptions(
         column_names=names,
         skip_rows=0 if layout.unusual else layout.skip,
         encoding="utf8" if layout.unusual else _ENCODINGS[layout.encoding],
         block_size=_BLOCK,
     )
+    values, row = np.empty((0, layout.width)), 0
+    texts: dict[int, list[object]] = {place: [] for place in layout.texts}
     try:
-        table = csv.read_csv(source, reading, csv.ParseOptions(delimiter=layout.delimiter), options)
-        values = np.empty((table.num_rows, layout.width))
-        values[:, sorted(layout.texts)] = np.nan
-        row = 0
-        for batch in table.to_batches():
-            for place in range(layout.cells):
-                column = batch.column(place)
-                if place >= layout.width:
-                    if column.null_count < len(column):
-                        return None
-                elif place in layout.forms:
-                    cells = column.to_pylist()
-                    values[row : row + len(column), place] = [layout.value(cell, place) for cell in cells]
-                elif place not in layout.texts:
-                    # to_numpy imports pandas, which takes half a second
-                    numbers = column.to_numpy(zero_copy_only=False) if column.null_count else np.from_dlpack(column)
-                    values[row : row + len(column), place] = numbers
-            row += batch.num_rows
+        with path.open("rb") as file:
+            source: Any = io.BytesIO(_mended(path, layout).encode()) if layout.unusual else file
+            size, tell = path.stat().st_size, PROGRESS.get()
+            for batch in csv.open_csv(source, reading, csv.ParseOptions(delimiter=layout.delimiter), options):
+                rows = slice(row, row := row + batch.num_rows)
+                if row > len(values):
+                    # in place: a table of the whole file beside its numbers would be as large again
+                    most = max(row * size // max(1, source.tell()), row + len(values) // 16)
+                    values.resize((most, layout.width), refcheck=False)
+                for place in range(layout.cells):
+                    column = batch.column(place)
+                    if place >= layout.width:
+                        if column.null_count < len(column):
+                            return None
+                    elif place in layout.texts:
+                        values[rows, place] = np.nan
+                        texts[place] += column.to_pylist()
+                    elif place in layout.forms:
+                        values[rows, place] = [layout.value(cell, place) for cell in column.to_pylist()]
+                    else:
+                        values[rows, place] = _numbers(column)
+                tell("reading the file", min(source.tell(), size), size)
     except (pa.ArrowException, ValueError):
         return None
-    return values, {place: table.column(place).to_pylist() for place in layout.texts}
+    values.resize((row, layout.width), refcheck=False)
+    return values, texts
+
+
+def _numbers(column: Any) -> Samples:
+    # to_numpy imports pandas, which takes half a second
+    return np.asarray(column.to_numpy(zero_copy_only=False) if column.null_count else np.from_dlpack(column))
 
 
 def _by_pandas(path: Path, layout: Layout) -> tuple[Samples, Texts] | None:

@@ -21,7 +21,7 @@ from replay.formats.states import Changes, at_rows
 from replay.formats.times import sample_times, sample_timing
 from replay.formats.units import unit_factor
 
-_IN_MEMORY = 1 << 28  # bytes; larger tables are read piece by piece
+_IN_MEMORY = 1 << 27  # bytes; larger tables are read piece by piece, which spares a copy of one that is in memory
 
 
 def make_recording(

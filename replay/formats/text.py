@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from replay.formats.base import Format, RecordingError, Selection
-from replay.formats.layout import find_layout, text_encoding
+from replay.formats.base import LONG, Format, Inspection, RecordingError, Selection, scattered
+from replay.formats.choice import inspect_tables
+from replay.formats.layout import HEAD, find_layout, text_encoding
 from replay.formats.reading import check_memory
-from replay.formats.signal_table import SignalTable, array_reader
+from replay.formats.recordings import ArrayRecording
+from replay.formats.signal_table import SignalTable, array_reader, row_place
 from replay.formats.table import Table, read_table
 
+_LINES = 1024  # bytes of lines at each place of a long text
 _BINARY = frozenset(range(32)) - set(b"\t\n\v\f\r\x1a")
 
 
@@ -81,6 +85,30 @@ def _tables(path: Path) -> list[SignalTable]:
         raise RecordingError(f"{path}: is not a MAT file, and as text: {why}") from None
 
 
+def _inspect_coarsely(path: Path, selection: Selection) -> Inspection | None:
+    """Return what is in a long text by a short one, of its head and of lines all over it, whose times tell where."""
+    size = path.stat().st_size
+    with path.open("rb") as file, TemporaryDirectory() as folder:
+        head, short = file.read(HEAD), Path(folder, path.name)
+        if size < LONG or text_encoding(head).startswith("utf-16"):
+            return None
+        with short.open("wb") as chosen:
+            chosen.write(head[: head.rfind(b"\n") + 1])
+            for place in scattered(len(head), size, _LINES):
+                file.seek(place)
+                # whole lines
+                chosen.write(file.read(_LINES).partition(b"\n")[2].rpartition(b"\n")[0] + b"\n")
+        try:
+            table = signal_table(read_table(short))
+        except RecordingError:
+            return None
+    found = inspect_tables([replace(table, path=path, place=row_place)], selection)
+    there = isinstance(found.recording, ArrayRecording) and found.recording.index is not None
+    return replace(found, coarse=True) if there else None
+
+
 _SHARED = ("*.txt", "*.out", "*.dat", "*.asc")
 _PATTERNS = ("*.csv", *_SHARED[:3], "*.tsv", *_SHARED[3:])
-FORMAT = Format("text table", _PATTERNS, is_text, tables=_tables, shared=_SHARED, begins=begins_as_table)
+FORMAT = Format(
+    "text table", _PATTERNS, is_text, tables=_tables, shared=_SHARED, begins=begins_as_table, coarse=_inspect_coarsely
+)

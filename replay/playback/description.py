@@ -24,7 +24,12 @@ _RESTS = 0.5  # s that an injected delay and ratio must be constant, to be descr
 
 
 def open_described(
-    path: str | Path, selection: Selection | None = None, n_columns: int = 0, parts: Sequence[str | Path] = ()
+    path: str | Path,
+    selection: Selection | None = None,
+    n_columns: int = 0,
+    parts: Sequence[str | Path] = (),
+    *,
+    coarse: bool = False,
 ) -> tuple[Description, Recording | None]:
     """Return what the file holds and the recording itself, None where its columns must be chosen first.
 
@@ -34,12 +39,13 @@ def open_described(
     selection : which columns mean what; what is left empty is guessed.
     n_columns : of the overview, at most; none with 0.
     parts : further files of the run, in their order, with the same columns.
+    coarse : of a long file, by some of its rows.
 
     Raises
     ------
     RecordingError : it is no recording, or damaged; one line.
     """
-    known, found = inspect_recording(path, selection or Selection())
+    known, found = inspect_recording(path, selection or Selection(), coarse=coarse and not parts)
     if parts and found.recording is not None:
         run = [Path(each) for each in (path, *parts)]
         found = replace(found, recording=open_joined(run, selection or Selection()))
@@ -49,8 +55,14 @@ def open_described(
         about = chosen.command, chosen.measured, chosen.force, chosen.time, chosen.auxiliary
         guess = ColumnGuess(*about, chosen.dataset)
     described = _describe(known.name, found.recording, n_columns, found.n_rows, found.columns, guess, found.problem)
-    notes = described.notes or found.notes
-    return msgspec.structs.replace(described, remembered=found.remembered, notes=notes), found.recording
+    if found.coarse and found.recording is not None:
+        # what is said of these rows is not said of all
+        n_samples = round(found.recording.duration * found.recording.stream.sample_rate)
+        share = found.recording.n_samples / n_samples
+        described = msgspec.structs.replace(described, n_samples=n_samples, notes=(), events=(), share=share)
+    else:
+        described = msgspec.structs.replace(described, notes=described.notes or found.notes)
+    return msgspec.structs.replace(described, remembered=found.remembered), found.recording
 
 
 def describe_recording(recording: Recording, form: str = "simulation", n_columns: int = 0) -> Description:

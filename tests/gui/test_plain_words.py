@@ -115,7 +115,7 @@ def test_a_test_that_is_watched_with_every_panel(fed, hybrid_arrivals):
     assert {"Time histories", "Events"} <= set(found)
     assert odd(iter(found)) == set()
     drawn = [tile.content.text for tile in hands.window.dock_area.panel(TilesPanel)._grid.tiles]
-    assert len(drawn) == 3
+    assert len(drawn) == 6
     assert odd(iter((*drawn, *hands.window.health_strip.texts, hands.window.alarm_banner.text))) == set()
 
 

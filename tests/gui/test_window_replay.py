@@ -107,7 +107,7 @@ def test_the_demonstration_is_a_click_away(begin):
     hands = begin()
     hands.click(hands.window.start_page.demonstration)
     assert not hands.first_page
-    hands.until(lambda: "waiting" not in hands.strip and len(hands.tile_texts) == 3)
+    hands.until(lambda: "waiting" not in hands.strip and len(hands.tile_texts) == 6)
     hands.until(lambda: hands.history.end_x > 0.3)
     hands.until(lambda: hands.program.sessions.player is not None)
     assert hands.window.replay_bar.isVisible()

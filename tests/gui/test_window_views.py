@@ -111,15 +111,20 @@ def test_a_file_that_was_written_again_is_offered_and_reloaded_as_it_was_shown(s
     assert hands.window.dock_area.panels["comparison"].shown
 
 
-def test_a_view_of_what_follows_a_restart_is_kept_over_a_reload(begin, warm_kernels, tmp_path):
+def write_run(path, *epochs, begin=0):
+    """Write a run of 10 s at 100 Hz for each epoch, the first sample of which has the number `begin`."""
     channels = Channel("c", Role.COMMAND, "mm", "a"), Channel("m", Role.MEASURED, "mm", "a")
-    writer = RunWriter(tmp_path / "run.h5", {"indicators": {"window": 1.0}})
-    t = np.arange(1000) / 100.0
-    for epoch in (1, 2):
+    writer = RunWriter(path, {"indicators": {"window": 1.0}})
+    t = (begin + np.arange(1000)) / 100.0
+    for epoch in epochs:
         block = np.column_stack([np.sin(7.0 * t), np.sin(7.0 * (t - 0.02))])
-        writer.signals(SignalBlock(Stream("rig", epoch, 100.0, channels), 0, 0.0, block))
+        writer.signals(SignalBlock(Stream("rig", epoch, 100.0, channels), begin, begin / 100.0, block))
     writer.close()
-    hands = begin(file=str(tmp_path / "run.h5"))
+    return str(path)
+
+
+def test_a_view_of_what_follows_a_restart_is_kept_over_a_reload(begin, warm_kernels, tmp_path):
+    hands = begin(file=write_run(tmp_path / "run.h5", 1, 2))
     hands.until(lambda: hands.program.sessions.player is not None)
     hands.ticks(3)
     hands.view.show(14.0, 16.0)
@@ -129,6 +134,25 @@ def test_a_view_of_what_follows_a_restart_is_kept_over_a_reload(begin, warm_kern
     hands.until(lambda: hands.history is not first and hands.program.sessions.player is not None)
     hands.ticks(4)
     assert (hands.view.left, hands.view.right, hands.view.pinned) == (14.0, 16.0, 15.0)
+
+
+def test_the_next_part_of_a_run_is_appended(begin, warm_kernels, tmp_path):
+    write_run(tmp_path / "run-3.h5", 9)  # of another day
+    hands = begin(file=write_run(tmp_path / "run.h5", 1))
+    hands.until(lambda: hands.program.sessions.player is not None)
+    hands.ticks(3)
+    hands.view.show(4.0, 6.0)
+    alone = hands.history
+    second = write_run(tmp_path / "run-2.h5", 1, begin=1000)
+    hands.until(lambda: "run-2.h5 was written: it may be the next part of this run" in "".join(hands.notices))
+    hands.click(hands.window.notification_bar._act)
+    hands.until(lambda: hands.history is not alone and hands.program.sessions.player is not None)
+    hands.ticks(4)
+    assert (hands.view.left, hands.view.right) == (4.0, 6.0)
+    assert (alone.signals.end, hands.history.signals.end) == (1000, 2000)
+    assert hands.program.sources.source.words == (second, "--join")
+    _, written = hands.history.signals.samples(0.0, 20.0)
+    np.testing.assert_allclose(written[:, 0], np.sin(0.07 * np.arange(2000)), atol=1e-12)
 
 
 def test_all_parts_of_a_run_move_with_its_view(tmp_path):

@@ -114,6 +114,7 @@ class Opener(QObject):
         self._words: tuple[str, ...] = ()
         self._parts: tuple[str, ...] = ()
         self._choose = False
+        self._whole: tuple[str, ...] = ()
         self._choice: ColumnChoice | None = None
         self._first: Description | None = None
         self._asked: list[CommandJob] = []
@@ -133,10 +134,12 @@ class Opener(QObject):
         first, *others = sorted(map(Path, paths), key=_part_order)
         self.open_path(first, (*(str(path.absolute()) for path in others), *([JOIN] if others else [])))
 
-    def open_path(self, path: str | Path, words: tuple[str, ...] = (), *, choose: bool = False) -> None:
+    def open_path(
+        self, path: str | Path, words: tuple[str, ...] = (), *, choose: bool = False, whole: bool = False
+    ) -> None:
         """Open a file; `words` are options of `replay` for its columns, after further parts of the run and `JOIN`.
 
-        `choose`: always show the dialog.
+        `choose`: always show the dialog. `whole`: a long file is described by all of its rows.
         """
         self.stop()
         # made absolute, a name cannot look like an option
@@ -144,6 +147,7 @@ class Opener(QObject):
         self._parts = parts_of(words)
         words = words[len(self._parts) :]
         self._words, self._choose, self._choice = words, choose, None
+        self._whole = ("--whole",) if whole else ()
         self._settings.setValue(_FOLDER, str(self._path.parent))
         self._describe(words).done.connect(self._accept_first)
 
@@ -159,12 +163,17 @@ class Opener(QObject):
         return bool(self.processes) or self.chooser is not None
 
     @property
+    def reading(self) -> str:
+        """Name of the file that is being read; empty: none, or its columns are being chosen."""
+        return self._path.name if self.processes and self.chooser is None else ""
+
+    @property
     def processes(self) -> tuple[ChildProcess, ...]:
         """The running processes."""
         return tuple(each.process for each in self._asked if each.process is not None)
 
     def _describe(self, words: tuple[str, ...], *, quietly: bool = False) -> CommandJob:
-        describing = describe_job((str(self._path), *self._parts, *words), self, launch=self._launch)
+        describing = describe_job((str(self._path), *self._parts, *words, *self._whole), self, launch=self._launch)
         self._asked.append(describing)
         if not quietly:
             self.progress.emit(f"reading {self._path.name} ...")

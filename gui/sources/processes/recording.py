@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from PySide6.QtCore import QObject, QTimer
 
 from gui.model.history import History
+from gui.model.loaded_recording import LoadedRecording
 from gui.sources.processes.child_process import ChildProcess, ProcessFactory
 from gui.sources.processes.play_head import PlayHead
 from gui.sources.processes.run_loader import RunLoader, run_title
 from gui.sources.processes.session import SourceSession
-from monitor.messages.recordings import Description
+from monitor.messages.recordings import Description, Overview, RecordedEvent, RunHeader
 
 _POLL_INTERVAL = 40  # ms
+_COLUMNS = 1000  # of the overview, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,7 @@ class RecordingSession(SourceSession):
         super().__init__(run_title(source.path, source.words), parent)
         self._source = source
         self._loader: RunLoader | None = None
+        self._coarse: History | None = None
         self._shown: History | None = None
         self._timer = QTimer(self, interval=_POLL_INTERVAL)
         self._timer.timeout.connect(self._poll)
@@ -71,6 +75,13 @@ class RecordingSession(SourceSession):
         """Start; does not wait."""
         self._loader = RunLoader(self._source.path, self._source.options, self._source.memory)
         self._timer.start()
+        known = self._source.description
+        if known is not None and known.share < 1.0:
+            header = RunHeader(known.n_samples or 0, known.duration or 0.0)
+            recording = LoadedRecording(self.title, str(self._source.path), header, share=known.share)
+            self._coarse = History.coarse(recording, known)
+            self._coarse.computed = self._loader.progress
+            self.loaded.emit(self._coarse)
         self.progress.emit(f"loading {self.title}")
         self.player_changed.emit()
 
@@ -91,25 +102,25 @@ class RecordingSession(SourceSession):
         loader.store()
         done = loader.done
         self._show(loader)
-        if self._shown is not None:
-            self._shown.computed = None if done else loader.progress
+        if shown := self._shown or self._coarse:
+            shown.computed = None if done else loader.progress
             self.progress.emit("")
         if not done:
             return
         self._timer.stop()
         self._loader = None
         history = self._shown
-        if loader.history is None or history is None:
+        if loader.history is None or history is None or history.recording is None:
             self.progress.emit("")
             self.failed.emit(loader.failure)
             return
-        known = self._source.description
-        if known is not None and known.doubts:
-            self.notified.emit("warning", f"the file is damaged: {'; '.join(known.doubts)}")
-        for note in history.recording.header.notes if history.recording is not None else ():
+        known, header = self._source.description, history.recording.header
+        if header.doubts:
+            self.notified.emit("warning", f"the file is damaged: {'; '.join(header.doubts)}")
+        for note in header.notes:
             if known is None or note not in known.notes:
                 self.notified.emit("info", f"{self._source.path.name}: {note}")
-        self.player = PlayHead(history, known, self)
+        self.player = PlayHead(history, None if known is None else _whole(known, history), self)
         self.player_changed.emit()
 
     def _show(self, loader: RunLoader) -> None:
@@ -119,3 +130,26 @@ class RecordingSession(SourceSession):
             self._shown, history.computed = history, loader.progress
             self.loaded.emit(history)
             self.player_changed.emit()
+
+
+def _whole(known: Description, history: History) -> Description:
+    """Return the description of a recording that was made by some samples, by all of them."""
+    signals, recording = history.signals, history.recording
+    if known.share == 1.0 or signals is None or recording is None:
+        return known
+    found = signals.envelope(history.begin_x, history.end_x, _COLUMNS, range(len(known.channels)))
+    low, high = (
+        {channel.name: tuple(side[:, k].tolist()) for k, channel in enumerate(known.channels)}
+        for side in (found.low, found.high)
+    )
+    return msgspec.structs.replace(
+        known,
+        n_samples=recording.header.n_samples,
+        duration=recording.header.duration,
+        events=tuple(
+            RecordedEvent(each.x - history.begin_x, each.event.kind.value, each.event.detail, each.event.alarm)
+            for each in history.events
+        ),
+        overview=Overview(tuple((found.edges[:-1] - history.begin_x).tolist()), low, high),
+        share=1.0,
+    )

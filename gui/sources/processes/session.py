@@ -227,6 +227,7 @@ class SessionManager(QObject):
     loaded : history of the current session's recording.
     progress : status text; empty: none.
     notified : level and one line.
+    failed : why the current session has.
     injected : a fault that a simulation injects, one line, and from when on, s.
     changed : the session or its player has changed.
     ended : the processes of a session have ended; its recording is complete.
@@ -236,6 +237,7 @@ class SessionManager(QObject):
     loaded = Signal(object)
     progress = Signal(str)
     notified = Signal(str, str)
+    failed = Signal(str)
     injected = Signal(str, float)
     changed = Signal()
     ended = Signal()
@@ -289,8 +291,8 @@ class SessionManager(QObject):
         )  # fmt: skip
 
     def _fail(self, reason: str) -> None:
-        self.notified.emit("error", reason)
         self.close()
+        self.failed.emit(reason)
 
     def _remove(self) -> None:
         session = self.sender()

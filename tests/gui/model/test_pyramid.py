@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gui.model.pyramid import Pyramid
+from gui.model.pyramid import Pyramid, signal_levels
 
 LEVELS, FACTOR, WIDTH = (64, 40, 30), 4, 2
 
@@ -228,3 +228,30 @@ def test_memory_is_taken_at_once_and_stays():
         assert tracemalloc.get_traced_memory()[0] - before < 20_000
     finally:
         tracemalloc.stop()
+
+
+def test_differences_of_columns_are_not_stored_in_single_rows():
+    rng = np.random.default_rng(4)
+    values = rng.standard_normal((300, 2))
+    values[17, 0] = np.nan
+    rows = np.column_stack([values, values[:, 0] - values[:, 1]])
+    lean, plain = Pyramid(3, (256, 64), sources=(0, 1, (0, 1))), Pyramid(3, (256, 64))
+    for at in range(0, 300, 7):
+        lean.append(at, rows[at : at + 7])
+        plain.append(at, rows[at : at + 7])
+    assert plain.nbytes - lean.nbytes == 256 * 8
+    for columns in (None, [2], [2, 0], [1, 0]):
+        np.testing.assert_array_equal(lean.rows(40, 300, columns), plain.rows(40, 300, columns))
+    for n_columns in (10, 400):
+        ours, theirs = (each.envelope(50.0, 250.0, n_columns, [2, 1]) for each in (lean, plain))
+        np.testing.assert_array_equal((ours.low, ours.high), (theirs.low, theirs.high))
+
+
+@pytest.mark.parametrize("memory", [1 << 22, 1 << 25, 1 << 28, 1 << 31])
+def test_where_memory_is_short_the_coarsest_level_still_reaches_far_back(memory):
+    width, stored, rate = 192, 128, 1000.0
+    finest, *coarse = signal_levels(rate, width, 10.0, memory, stored=stored)
+    assert 8 * stored * finest + 16 * width * sum(coarse) <= memory
+    assert finest <= 10 * 60 * rate
+    # a quarter of an eighth of the memory, or a day
+    assert coarse[-1] * 4096 >= min(86_400 * rate, memory / 32 / (16 * width) * 4096) - 4096
