@@ -12,7 +12,7 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
-from replay.formats.channels import FileChannel, TextChannel, tables_of_channels
+from replay.formats.channels import MICROSECONDS, FileChannel, TextChannel, paused_times, pauses, tables_of_channels
 from replay.formats.reading import CUT_SHORT, as_numbers, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
@@ -22,7 +22,7 @@ _LEAD = struct.Struct("<4s4sIQQ")
 _BIG_ENDIAN = 1 << 6
 _UNKNOWN = (1 << 64) - 1
 _WHAT = "a TDMS file"
-_SECOND, _YEAR = 1_000_000, 365 * 86400  # µs, s
+_YEAR = 365 * 86400  # s
 _UNITS = ("unit_string", "NI_UnitDescription", "Unit", "unit")
 
 
@@ -80,13 +80,13 @@ def _tables(path: Path) -> list[SignalTable]:
                 n_rows = shortest if cut and len(channel) - shortest <= _last_segment(channel) else len(channel)
                 pieces = starts.get(channel.path, [])
                 read = _channel(
-                    path, group.name, channel, n_rows, (pieces[0][1] - first) / _SECOND if pieces else 0.0
+                    path, group.name, channel, n_rows, (pieces[0][1] - first) / MICROSECONDS if pieces else 0.0
                 )
-                apart = _apart(pieces, read.rate or 0.0, n_rows)
+                apart = pauses(pieces, read.rate or 0.0, n_rows)
                 if apart and min(later for _, later in apart) > 0.0:
                     # the same array for all channels of a clock
                     key = group.name, n_rows, read.rate, read.start, apart
-                    read = replace(read, times=clocks.setdefault(key, _times(read, apart)))
+                    read = replace(read, times=clocks.setdefault(key, paused_times(read, apart)))
                 elif apart:
                     overlapping.append(read.name)
                 channels.append(read)
@@ -139,24 +139,6 @@ def _segment_starts(path: Path) -> dict[str, list[tuple[int, int]]]:
     with path.open("rb") as raw:
         Starts(raw).read_metadata()
     return starts
-
-
-def _apart(pieces: list[tuple[int, int]], rate: float, n_rows: int) -> tuple[tuple[int, float], ...]:
-    """Return the samples at which the waveform began again, and by how much later than after the one before, s."""
-    found: list[tuple[int, float]] = []
-    for row, when in pieces[1:] if rate else ():
-        later = (when - pieces[0][1]) / _SECOND - (row - pieces[0][0]) / rate - sum(s for _, s in found)
-        if row < n_rows and abs(later) * rate > 0.5:
-            found.append((row, later))
-    return tuple(found)
-
-
-def _times(channel: FileChannel, apart: tuple[tuple[int, float], ...]) -> Samples:
-    """Return the times of samples with pauses between them, (n_rows,) s."""
-    times: Samples = channel.start + np.arange(channel.n_rows) / (channel.rate or np.nan)
-    for row, later in apart:
-        times[row:] += later
-    return times
 
 
 def _channel(path: Path, group: str, channel: Any, n_rows: int, later: float) -> FileChannel:

@@ -16,6 +16,7 @@ from replay.formats.clock import (
     over_midnight,
     read_timing,
     through_daylight_saving,
+    through_overflow,
 )
 from replay.formats.columns import SECONDS, TableColumn, find_column
 from replay.formats.signal_table import SignalTable
@@ -25,6 +26,7 @@ _IMPLAUSIBLE = 1e6  # Hz, of times without a unit
 _SLOW = 2.0  # Hz, of a test: times without a unit may then be in ms
 UNUSUAL_RATE = "Hz is unusual"
 """In the note on times whose unit is doubtful."""
+_MOST_RISING = 24  # columns that are looked at for times, where none has the name of one
 _SAME_RATE = 0.01  # of a rate that is given: that of the file is no other one
 
 
@@ -74,8 +76,9 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
     if time is None and table.times is not None:
         return _own_timing(table)
     if time is None and table.rate is not None:
-        notes: tuple[str, ...] = (f"no times: evenly spaced at {table.rate:.10g} Hz, as the file gives it",)
-        return SampleTiming(table.rate, table.start, notes=notes)
+        note = f"no times: evenly spaced at {table.rate:.10g} Hz, as the file gives it"
+        doubt = f"; {table.rate:.6g} {UNUSUAL_RATE}: if it is not that of the test, give --rate HZ"
+        return SampleTiming(table.rate, table.start, notes=(note + doubt * (table.rate <= _SLOW),))
     timing, notes = _written_timing(table, time, by_user=selection.time is not None)
     if table.rate is not None and abs(table.rate - timing.sample_rate) > _SAME_RATE * timing.sample_rate:
         rates = f"a rate of {table.rate:.6g} Hz, its times one of {timing.sample_rate:.6g} Hz"
@@ -159,7 +162,9 @@ def written_times(table: SignalTable, time: TableColumn | None) -> WrittenTimes:
     RecordingError : it is None, a time is missing, or its unit is not one of time.
     """
     if time is None:
-        raise RecordingError("no column of times: name it with --time NAME or give --rate HZ")
+        rising = (c for c in table.columns[:_MOST_RISING] if is_increasing(table.column(c)))
+        perhaps = next((f", perhaps {c.name!r}, which rises" for c in rising), "")
+        raise RecordingError(f"no column of times: name it with --time NAME{perhaps}, or give --rate HZ")
     if time.position in table.days:
         times, notes = dated_times(table, time)
         day = np.datetime64(table.days[time.position], "D")
@@ -176,6 +181,10 @@ def written_times(table: SignalTable, time: TableColumn | None) -> WrittenTimes:
         times, row = over_midnight(times)
         said.append(f"the times of {time.name} are times of day")
         said += [] if row is None else [f"midnight is passed at {table.place(row)}: a day is added from there"]
+    times, wrapped = through_overflow(times)
+    said += (
+        [] if wrapped is None else [f"{time.name} is a counter that begins again at {table.place(wrapped)}: joined"]
+    )
     taken = None if unit else unit_of_times(times)
     if taken is not None and taken.note:
         unit = taken.unit

@@ -276,16 +276,3 @@ def test_units_of_other_kinds_are_left_as_they_are(command: str, measured: str, 
     recording = open_recording(as_json(tmp_path / "u.json", content))
     np.testing.assert_array_equal(samples(recording)[:, 1], -np.arange(30.0))
     assert not any("converted" in note for note in recording.notes)
-
-
-@pytest.mark.parametrize(("unit", "kind"), [("ms", np.float64), ("us", np.int64), ("ns", np.int64)])
-def test_times_since_1970_without_a_unit_are_known_by_their_size(unit: str, kind: type, tmp_path: Path) -> None:
-    ticks = {"ms": 1e3, "us": 1e6, "ns": 1e9}[unit]
-    times = np.round((1_772_443_867 + np.arange(400) / 250.0) * ticks).astype(kind)
-    np.savez(tmp_path / "e.npz", time=times, cmd=np.arange(400), meas=-np.arange(400))
-    recording = open_recording(tmp_path / "e.npz")
-    assert recording.stream.sample_rate == pytest.approx(250.0, rel=1e-6)
-    assert f"the times of time are taken as {unit} since 1970" in recording.notes
-    assert next(recording.blocks(1)).time == pytest.approx(1_772_443_867, abs=1e-3)
-    resampled = open_recording(tmp_path / "e.npz", Selection(resample=125.0))
-    assert resampled.stream.sample_rate == 125.0
