@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from monitor.alarms.text import describe_transition
-from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, Samples, SignalBlock
+from monitor.messages import Sink
+from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, Samples
 from monitor.messages.event_text import kind_text
 from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
 
 _RELIABILITIES = ("first_passage", "accumulated", "windowed")
 
@@ -63,7 +62,7 @@ _ALWAYS = (EventKind.CONTRADICTION, EventKind.DECISION, EventKind.NOTE, EventKin
 _MAX_ALARM_LINES = 20  # per interval
 
 
-class ConsoleSink:
+class ConsoleSink(Sink):
     """A sink that prints events as lines, with at most one line of most kinds per 5 s.
 
     Parameters
@@ -84,15 +83,9 @@ class ConsoleSink:
         self._reliability = FinalReliability()
         self._alarms_since, self._alarms = clock(), 0
 
-    def signals(self, block: SignalBlock) -> None:
-        """Do nothing."""
-
     def results(self, block: ResultBlock) -> None:
         """Update the final reliability."""
         self._reliability.update(block)
-
-    def transfer(self, block: TransferBlock) -> None:
-        """Do nothing."""
 
     def event(self, event: Event) -> None:
         """Print the event, within the rate limits."""
@@ -108,9 +101,6 @@ class ConsoleSink:
             for line in self._reliability.lines:
                 self._log(line)
 
-    def alarms(self, report: AlarmReport) -> None:
-        """Do nothing: every transition is an event."""
-
     def health(self, health: Health) -> None:
         """Print once that samples are missing or not recorded, and the number of suppressed alarm lines."""
         now = self._clock()
@@ -123,9 +113,6 @@ class ConsoleSink:
         if health.unrecorded and self._all_recorded:
             self._all_recorded = False
             self._log(f"{health.recording}: {health.unrecorded} samples could not be recorded")
-
-    def close(self) -> None:
-        """Do nothing."""
 
     def _admit_alarm(self, now: float) -> bool:
         self._log_suppressed(now)

@@ -9,9 +9,8 @@ import msgspec
 import zmq
 
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, Role, SignalBlock, Stream
+from monitor.messages.blocks import ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
 from monitor.system.default_endpoints import PLOTJUGGLER
 from monitor.system.worker_process import POSSIBLE
 from monitor.transport.wall_time import WallTime
@@ -159,12 +158,6 @@ class PlotJugglerSink(PublisherSink):
     def _publish(self, topic: _Topic, when: float, tree: NumberTree, values: Sequence[float]) -> None:
         topic.put(when, tree, values)
         topic.send(self._monotonic())
-
-    def transfer(self, block: TransferBlock) -> None:
-        """Publish nothing: a transfer function is no curve over time."""
-
-    def event(self, event: Event) -> None:
-        """Publish nothing: PlotJuggler shows no text."""
 
     def health(self, _health: Health) -> None:
         """Publish values held back by the rate limit; the health itself is not published."""

@@ -18,10 +18,10 @@ from prometheus_client import CollectorRegistry, make_wsgi_app
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
+from monitor.messages import Sink
 from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, SignalBlock
+from monitor.messages.blocks import ResultBlock, ResultStream, Samples
 from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
 from monitor.system.default_endpoints import PROMETHEUS
 from monitor.transport.base import TransportError
 from monitor.transport.prometheus_metrics import metrics_of
@@ -33,7 +33,7 @@ _MAX_READERS, _LONGEST_READ = 16, 10.0  # connections at once, and s for each: a
 _ALL_ADDRESSES = "0.0.0.0"  # noqa: S104  bound only if requested
 
 
-class PrometheusSink:
+class PrometheusSink(Sink):
     """Sink that serves the newest health, alarms and indicators over HTTP, in threads of its own.
 
     Parameters
@@ -89,19 +89,10 @@ class PrometheusSink:
         """Store the alarms."""
         self._report = report
 
-    def signals(self, block: SignalBlock) -> None:
-        """Ignore."""
-
     def results(self, block: ResultBlock) -> None:
         """Store the newest row."""
         if len(block):
             self._row = self._clock(), block.stream, block.values[-1]
-
-    def transfer(self, block: TransferBlock) -> None:
-        """Ignore."""
-
-    def event(self, event: Event) -> None:
-        """Ignore."""
 
     def close(self) -> None:
         """Stop serving; a second call does nothing."""

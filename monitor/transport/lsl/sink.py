@@ -9,11 +9,8 @@ from collections.abc import Callable
 import msgspec
 
 from monitor.alarms.text import describe_transition
-from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.event_text import kind_text
-from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
 from monitor.system.worker_process import POSSIBLE
 from monitor.transport.base import TransportError
 from monitor.transport.lsl.library import SCHEME, StreamAddress, load_library
@@ -97,15 +94,6 @@ class LslSink(PublisherSink):
         if not self._started or not math.isfinite(t):
             return POSITION.pack(self._monotonic(), step, False)
         return POSITION.pack(t if self._lsl_times else self._time.convert(t), step, self._lsl_times)
-
-    def transfer(self, block: TransferBlock) -> None:
-        """Publish nothing: a transfer function is no stream of samples."""
-
-    def alarms(self, report: AlarmReport) -> None:
-        """Publish nothing: every transition is an event."""
-
-    def health(self, health: Health) -> None:
-        """Publish nothing."""
 
     def close(self) -> None:
         """Publish what is queued and close; a second call does nothing."""

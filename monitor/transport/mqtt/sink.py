@@ -9,11 +9,11 @@ from dataclasses import replace
 from time import monotonic
 
 from monitor.config import MqttSettings
+from monitor.messages import Sink
 from monitor.messages.alarms import Alarm, AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import BrokerStatus, Health
 from monitor.messages.requests import MAX_NOTE, Answer, NoteRequest, Request, RequestError, encode
-from monitor.messages.transfer import TransferBlock
 from monitor.transport.mqtt import payloads
 from monitor.transport.mqtt.client import MqttClient
 from monitor.transport.mqtt.connection import url_of
@@ -41,7 +41,7 @@ _Description = tuple[object, ...]
 _Telemetry = tuple[ResultStream | None, tuple[tuple[str, payloads.TelemetryEncoder], ...], StateEncoder | None]
 
 
-class MqttSink:
+class MqttSink(Sink):
     """Sink that publishes to an MQTT broker, without blocking.
 
     Parameters
@@ -119,9 +119,6 @@ class MqttSink:
         self._summary.update(block, self._health.paused)
         if len(block):
             self.outbox.set_row(block)
-
-    def transfer(self, block: TransferBlock) -> None:
-        """Publish nothing."""
 
     def event(self, event: Event) -> None:
         """Publish an event."""
