@@ -8,9 +8,8 @@ from monitor.messages.blocks import Samples
 
 # shorter runs of one value are those of a coarse sensor
 _FEWEST = 16
-# samples of a value that is held, at most; share of all values that are held alike, and how many are enough
-_HELD, _MOST_HELD, _ENOUGH = 256, 0.95, 50
-_COARSE = 3.5
+# longest hold, samples; share of values that are held alike, and how many suffice; of a coarse sensor's steps, most
+_HELD, _MOST_HELD, _ENOUGH, _COARSE = 256, 0.95, 50, 3.5
 
 
 class Moments:

@@ -73,11 +73,13 @@ def _tables(path: Path) -> list[SignalTable]:
             others = [channel for channel in group.channels() if not _is_numbers(channel)]
             words = [channel for channel in others if len(channel) > 1 and np.dtype(channel.dtype).kind in "OUS"]
             texts += [TextChannel(group.name, c.name, list(c.read_data())) for c in words]
-            left_out += [f"{c.name} ({_kind(c)})" for c in others if c not in words]
+            kinds = [(c.name, f"{len(c)} samples" if len(c) < 2 else "no numbers") for c in others if c not in words]
+            left_out += [f"{name} ({kind})" for name, kind in kinds]
             shortest = min((len(channel) for channel in found), default=0)
             for channel in found:
                 # a cut segment may have given the first channels more samples than the last
-                n_rows = shortest if cut and len(channel) - shortest <= _last_segment(channel) else len(channel)
+                of_segment = int(channel.properties.get("wf_samples", 0)) or len(channel)
+                n_rows = shortest if cut and len(channel) - shortest <= of_segment else len(channel)
                 pieces = starts.get(channel.path, [])
                 read = _channel(
                     path, group.name, channel, n_rows, (pieces[0][1] - first) / MICROSECONDS if pieces else 0.0
@@ -101,15 +103,6 @@ def _tables(path: Path) -> list[SignalTable]:
 
 def _is_numbers(channel: Any) -> bool:
     return len(channel) > 1 and np.dtype(channel.dtype).kind in "fiubM"
-
-
-def _kind(channel: Any) -> str:
-    return f"{len(channel)} samples" if len(channel) < 2 else "no numbers"
-
-
-def _last_segment(channel: Any) -> int:
-    """Return how many samples a segment may have had; the waveform's number of samples where it is given."""
-    return int(channel.properties.get("wf_samples", 0)) or len(channel)
 
 
 def _segment_starts(path: Path) -> dict[str, list[tuple[int, int]]]:

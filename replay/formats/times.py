@@ -95,7 +95,7 @@ def _written_timing(
     if not written.unit and not written.notes and is_step_index(written.times):
         raise RecordingError(f"column {time.name!r} counts steps and is not a time: give --rate HZ")
     timing = read_timing(written.times, written.scale, table.place)
-    if written.notes:
+    if written.unit and written.notes:
         return timing, written.notes
     if not written.unit and timing.sample_rate > _IMPLAUSIBLE:
         raise RecordingError(
@@ -103,17 +103,17 @@ def _written_timing(
             f"name the column {time.name} [days], [h] or another unit, or give --rate HZ"
         )
     if (not table.named or (time is table.clock and not time.is_time)) and not by_user:
-        return timing, (f"{time.name} is the time in s",)
+        return timing, (*written.notes, f"{time.name} is the time in s")
     if not written.unit and timing.sample_rate <= _SLOW:
         rate = 1000.0 * timing.sample_rate
         said = (
             f"{time.name} has no unit and is taken as s: {timing.sample_rate:g} {UNUSUAL_RATE}; for ms give "
             f"--rate {rate:g} or name the column {time.name} [ms]"
         )
-        return timing, (said,)
+        return timing, (*written.notes, said)
     if written.scale != 1.0:
         return timing, (f"the times of {time.name} are in {written.unit}, converted to s",)
-    return timing, ()
+    return timing, written.notes
 
 
 def _given_rate_note(table: SignalTable, rate: float) -> str:
@@ -163,12 +163,12 @@ def written_times(table: SignalTable, time: TableColumn | None) -> WrittenTimes:
     """
     if time is None:
         rising = (c for c in table.columns[:_MOST_RISING] if is_increasing(table.column(c)))
-        perhaps = next((f", perhaps {c.name!r}, which rises" for c in rising), "")
-        raise RecordingError(f"no column of times: name it with --time NAME{perhaps}, or give --rate HZ")
+        perhaps = next((f", perhaps {c.name!r}, which rises," for c in rising), "")
+        raise RecordingError(f"no column of times: name it with --time NAME{perhaps} or give --rate HZ")
     if time.position in table.days:
         times, notes = dated_times(table, time)
         day = np.datetime64(table.days[time.position], "D")
-        return WrittenTimes(times, notes=(f"the times of {time.name} count from {day}, 00:00 UTC", *notes))
+        return WrittenTimes(times, unit="s", notes=(f"the times of {time.name} count from {day}, 00:00 UTC", *notes))
     unit = time.unit.strip().lower()
     if unit and unit not in SECONDS:
         raise RecordingError(
@@ -179,12 +179,11 @@ def written_times(table: SignalTable, time: TableColumn | None) -> WrittenTimes:
     said: list[str] = []
     if time.position in table.times_of_day:
         times, row = over_midnight(times)
+        unit = "s"
         said.append(f"the times of {time.name} are times of day")
         said += [] if row is None else [f"midnight is passed at {table.place(row)}: a day is added from there"]
     times, wrapped = through_overflow(times)
-    said += (
-        [] if wrapped is None else [f"{time.name} is a counter that begins again at {table.place(wrapped)}: joined"]
-    )
+    said += [] if wrapped is None else [f"{time.name} overflows at {table.place(wrapped)}, as a counter does: joined"]
     taken = None if unit else unit_of_times(times)
     if taken is not None and taken.note:
         unit = taken.unit

@@ -202,7 +202,7 @@ def test_a_bare_matrix_has_numbered_columns(tmp_path: Path) -> None:
         ({"cmd": [1, 2, "x"], "meas": [1, 2, 3]}, "cmd has 'x' at row 3"),
         ({"cmd": "none"}, "no array of numbers with two rows or more"),
         ([], "no array of numbers"),
-        ({"cmd": [1, 2, 3], "meas": [3, 4, 5]}, "no column of times: name it with --time NAME or give --rate HZ"),
+        ({"cmd": [1, 2, 3], "meas": [3, 4, 5]}, "no column of times: name it with --time NAME"),
     ],
 )
 def test_what_is_no_table_of_json_is_one_line(content: object, why: str, tmp_path: Path) -> None:
