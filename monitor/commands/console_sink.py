@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from monitor.alarms.text import describe_transition
+from monitor.messages import Sink
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, Samples, kind_text
 from monitor.messages.health import Health
-from monitor.transport.base import Sink
 
 _RELIABILITIES = ("first_passage", "accumulated", "windowed")
 

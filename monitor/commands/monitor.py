@@ -43,12 +43,13 @@ if TYPE_CHECKING:
     from monitor.alarms.monitor import AlarmMonitor
     from monitor.commands.sinks import BrokerConnection, SystemdSink
     from monitor.config import ResultSettings, Settings
+    from monitor.messages import Sink
     from monitor.messages.health import StreamCounts
     from monitor.recording import Recorder
     from monitor.recording.alarm_file import AlarmStateFile
     from monitor.reliability.plan import ReliabilityPlan
     from monitor.service.service import Service
-    from monitor.transport.base import ListeningSource, Sink
+    from monitor.transport.base import ListeningSource
     from monitor.transport.zeromq.request_server import ZmqRequestServer
     from monitor.transport.zeromq.results import ResultPublisher
 

@@ -13,17 +13,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from monitor.commands.options import add_setting
+from monitor.messages import Sink
 from monitor.messages.health import BrokerStatus
 from monitor.system.default_endpoints import PLOTJUGGLER, PROMETHEUS
 
 if TYPE_CHECKING:
     from monitor.config import Settings, ViewerSettings
-    from monitor.messages.alarms import AlarmReport
-    from monitor.messages.blocks import Event, ResultBlock, SignalBlock
     from monitor.messages.health import Health
-    from monitor.messages.transfer import TransferBlock
     from monitor.recording import Recorder
-    from monitor.transport.base import RequestServer, Sink
+    from monitor.transport.base import RequestServer
     from monitor.transport.mqtt.payloads import RecordingResult
 
 
@@ -183,7 +181,7 @@ def open_viewers(
         yield sinks
 
 
-class SystemdSink:
+class SystemdSink(Sink):
     """A sink that notifies systemd (sd_notify): ready, watchdog with every health report, stopping.
 
     Parameters
@@ -199,21 +197,6 @@ class SystemdSink:
     def ready(self, status: str) -> None:
         """Notify that the service is ready; `status` is shown by ``systemctl status``."""
         self._notify("READY=1", f"STATUS={status}")
-
-    def signals(self, block: SignalBlock) -> None:
-        """Do nothing."""
-
-    def results(self, block: ResultBlock) -> None:
-        """Do nothing."""
-
-    def transfer(self, block: TransferBlock) -> None:
-        """Do nothing."""
-
-    def event(self, event: Event) -> None:
-        """Do nothing."""
-
-    def alarms(self, report: AlarmReport) -> None:
-        """Do nothing."""
 
     def health(self, health: Health) -> None:
         """Reset the watchdog, and update the status."""

@@ -52,6 +52,8 @@ class EmbeddedTracking(FlatState):
     ) -> None:
         if settings.bandpass is not None:
             raise ValueError("bandpass: a control loop filters its own signals: give settings without bandpass")
+        if not 0.0 < sample_rate < np.inf:
+            raise ValueError(f"sample_rate = {sample_rate!r} Hz: must be a positive number")
         if n_pairs < 1:
             raise ValueError(f"n_pairs = {n_pairs}: must be 1 or more")
         indicators = create_indicators(settings, sample_rate, n_pairs, with_force=with_force)

@@ -11,10 +11,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from monitor.messages import Sink
 from monitor.messages.alarms import AlarmReport, AlarmState
-from monitor.messages.blocks import Event, ResultBlock, SignalBlock
-from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
+from monitor.messages.blocks import Event
 from monitor.recording.queues import NoteQueue
 from monitor.system.safe_text import elide_left
 
@@ -26,7 +25,7 @@ _MAX_BYTES = 1 << 22
 _CLOSE_TIMEOUT = 1.0  # s; a disk may hang
 
 
-class AlarmStateFile:
+class AlarmStateFile(Sink):
     """A sink that saves the alarms' state after every transition and change of limits; `notes` reports errors.
 
     A thread writes, so that a disk that hangs does not block the service; of several waiting states only the newest
@@ -70,22 +69,10 @@ class AlarmStateFile:
             self._saved_at = now
             self._save()
 
-    def signals(self, block: SignalBlock) -> None:
-        """Do nothing."""
-
-    def results(self, block: ResultBlock) -> None:
-        """Do nothing."""
-
-    def transfer(self, block: TransferBlock) -> None:
-        """Do nothing."""
-
     def event(self, event: Event) -> None:
         """Save the state after a change of limits."""
         if event.limits is not None:
             self._save()
-
-    def health(self, health: Health) -> None:
-        """Do nothing."""
 
     def close(self) -> None:
         """Save the last state; a second call does nothing."""

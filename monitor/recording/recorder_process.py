@@ -11,10 +11,9 @@ from typing import Any
 
 import msgspec
 
-from monitor.messages.alarms import AlarmReport
+from monitor.messages import Sink
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
 from monitor.recording import layout
 from monitor.recording.queues import Backlog, NoteQueue, QueueLimit, UnacknowledgedMessages
 from monitor.recording.recorder_program import MessageKind, RecorderProgress, RecorderSettings
@@ -30,7 +29,7 @@ _SENDING_TIME, _HEALTH_SENDING_TIME = 1e-4, 0.01  # s for what waits after a pau
 _ABORT_TIMEOUT = 1.5  # s for closing the file after the timeout of `close`
 
 
-class RecorderProcess:
+class RecorderProcess(Sink):
     """A sink that records, as `RunWriter` does; only `finish` and `close` wait.
 
     Messages are kept until they are on the disk. If the process dies, it is restarted and receives them again, for
@@ -164,18 +163,12 @@ class RecorderProcess:
             return
         self._send_block(MessageKind.RESULTS, block, 0)
 
-    def transfer(self, block: TransferBlock) -> None:
-        """Do nothing: it can be recomputed from the signals."""
-
     def event(self, event: Event) -> None:
         """Record an event."""
         if self._full or self._stopping:
             self._drop(0)
             return
         self._send(MessageKind.EVENT, msgspec.json.encode(event))
-
-    def alarms(self, report: AlarmReport) -> None:
-        """Do nothing: every transition is an event."""
 
     def health(self, health: Health) -> None:  # noqa: ARG002  only the call is needed
         """Supervise the process, also while the rig is silent."""

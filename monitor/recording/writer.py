@@ -13,10 +13,8 @@ from typing import Any
 
 import msgspec
 
-from monitor.messages.alarms import AlarmReport
+from monitor.messages import Sink
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock
-from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
 from monitor.recording import layout
 from monitor.recording.queues import Backlog, Item, NoteQueue, QueueLimit, memory_size
 from monitor.recording.run_files import RunFiles
@@ -47,7 +45,7 @@ def check_outcome(outcome: str | None) -> None:
         raise ValueError(f"outcome {outcome!r}: at most {layout.OUTCOME_BYTES} bytes")
 
 
-class RunWriter:
+class RunWriter(Sink):
     """A sink that records; only `close` waits for the disk.
 
     Results may come any time after their samples (see `RunFiles`), in order; the first block of a stream's results,
@@ -186,18 +184,9 @@ class RunWriter:
             self._result_stream = block.stream
             self._wake.set()
 
-    def transfer(self, block: TransferBlock) -> None:
-        """Do nothing: it can be recomputed from the signals."""
-
     def event(self, event: Event) -> None:
         """Record an event."""
         self._enqueue(event)
-
-    def alarms(self, report: AlarmReport) -> None:
-        """Do nothing: every transition is an event."""
-
-    def health(self, health: Health) -> None:
-        """Do nothing: problems of the service are recorded as events."""
 
     def _enqueue(self, item: Item, samples: int = 0, arrived: float | None = None) -> bool:
         # a block of samples that finds room brings its results with it

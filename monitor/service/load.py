@@ -10,9 +10,10 @@ import numpy as np
 
 from monitor.catalogue import CATALOGUE
 from monitor.config import Measure
+from monitor.messages import Sink
 from monitor.messages.blocks import Event, SignalBlock
 from monitor.messages.headline import FALLBACKS, HEADLINE
-from monitor.transport.base import RecordingSink, Sink
+from monitor.transport.base import RecordingSink
 from monitor.transport.rate_limit import TokenBucket
 
 _MAX_ROWS, _MAX_SECONDS = 64, 0.05  # of a joined block, so that health and requests do not wait for it

@@ -17,6 +17,7 @@ from monitor.alarms.monitor import AlarmMonitor
 from monitor.alarms.text import describe_change
 from monitor.engine.continuity import Accepted
 from monitor.engine.monitor import Monitor, UnfitSettingsError
+from monitor.messages import Sink
 from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, LimitChange, Transition
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import BrokerStatus, CompilationStatus, Health, RecordingStatus, StreamCounts
@@ -27,7 +28,7 @@ from monitor.service import load
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
 from monitor.service.waiting import UnpublishedSignals, WaitingBlocks
 from monitor.system.running_clock import RunningClock
-from monitor.transport.base import RecordingSink, RequestServer, SignalSource, Sink
+from monitor.transport.base import RecordingSink, RequestServer, SignalSource
 from monitor.transport.rate_limit import TokenBucket
 
 _RECEIVE_TIMEOUT = 0.1  # s

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
+from monitor.messages import Sink
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
@@ -24,16 +25,13 @@ class BlockSource(Protocol):
 
         Events report what the transport itself noticed: rejected messages, a reconnection.
         """
-        ...
 
     @property
     def ended(self) -> bool:
         """Nothing more will come."""
-        ...
 
     def close(self) -> None:
         """Release all resources; a second call does nothing."""
-        ...
 
 
 class SignalSource(BlockSource, Protocol):
@@ -42,21 +40,17 @@ class SignalSource(BlockSource, Protocol):
     @property
     def waiting(self) -> int:
         """Messages that have arrived and are not received yet."""
-        ...
 
     def hold(self, *, on: bool) -> None:
         """Ask senders that can wait, such as a replay, to hold, or to go on: results are late."""
-        ...
 
     @property
     def dropped_at_end(self) -> int:
         """Messages dropped after the last one that was queued, of which no number shows the gap."""
-        ...
 
     @property
     def waited(self) -> Sequence[float]:
         """How long each item of the last `receive` was queued, s."""
-        ...
 
 
 class ListeningSource(SignalSource, Protocol):
@@ -65,46 +59,10 @@ class ListeningSource(SignalSource, Protocol):
     @property
     def endpoints(self) -> Sequence[str]:
         """Where it receives."""
-        ...
 
     def listen(self) -> None:
         """Receive from now on; a second call does nothing."""
         ...
-
-
-class Sink(Protocol):
-    """Where signals, results and events go. No call waits: a sink that is slow drops and counts.
-
-    A class derived from it ignores what it has no method for.
-    """
-
-    def signals(self, block: SignalBlock) -> None:
-        """Accept samples that passed the checks of their order."""
-        return
-
-    def results(self, block: ResultBlock) -> None:
-        """Accept indicator values."""
-        return
-
-    def transfer(self, block: TransferBlock) -> None:
-        """Accept transfer functions."""
-        return
-
-    def event(self, event: Event) -> None:
-        """Accept an event."""
-        return
-
-    def alarms(self, report: AlarmReport) -> None:
-        """Accept all alarms: at once where there are transitions, else as often as `health`."""
-        return
-
-    def health(self, health: Health) -> None:
-        """Accept the health of the service."""
-        return
-
-    def close(self) -> None:
-        """Finish; a second call does nothing."""
-        return
 
 
 class RecordingSink(Sink, Protocol):
@@ -112,7 +70,6 @@ class RecordingSink(Sink, Protocol):
 
     def signals(self, block: SignalBlock, arrived: float | None = None) -> None:
         """Accept samples in order of arrival; `arrived`: when, s, monotonic; by default now."""
-        ...
 
 
 @runtime_checkable
@@ -122,7 +79,6 @@ class FaultReporter(Protocol):
     @property
     def fault(self) -> str:
         """What is wrong, in one line; empty: nothing."""
-        ...
 
 
 class RequestServer(Protocol):
@@ -131,25 +87,20 @@ class RequestServer(Protocol):
     @property
     def endpoint(self) -> str:
         """Where a client sends them."""
-        ...
 
     @property
     def refused(self) -> int:
         """Requests refused so far."""
-        ...
 
     @property
     def trusted(self) -> bool:
         """Whether its clients are on this machine or have keys."""
-        ...
 
     def serve(self, carry_out: Callable[[Request], None]) -> None:
         """Carry out and answer the requests that have come; never wait. A ValueError from `carry_out` refuses one."""
-        ...
 
     def close(self) -> None:
         """Release all resources; a second call does nothing."""
-        ...
 
 
 class MemorySink:

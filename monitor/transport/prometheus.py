@@ -22,12 +22,13 @@ from prometheus_client.registry import Collector
 
 from monitor import __version__
 from monitor.catalogue import CODE_UNIT
+from monitor.messages import Sink
 from monitor.messages.alarms import Alarm, AlarmReport, Severity
 from monitor.messages.blocks import ResultBlock, ResultStream, Samples
 from monitor.messages.headline import first_indicator
 from monitor.messages.health import LATENCY_BOUNDS, BrokerStatus, Health, StreamCounts
 from monitor.system.default_endpoints import PROMETHEUS
-from monitor.transport.base import Sink, TransportError
+from monitor.transport.base import TransportError
 
 STREAM_STATES = ("waiting", "receiving", "stale", "ended")
 

@@ -27,6 +27,10 @@ class WireError(ValueError):
     """The bytes are not a valid message of this version; the message states why."""
 
 
+class OtherSenderError(WireError):
+    """A message of a sender that is not followed: no gap in the samples of the other one shows what it had."""
+
+
 class _ChannelHeader(msgspec.Struct, forbid_unknown_fields=True):
     name: str
     role: Role

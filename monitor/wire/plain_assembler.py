@@ -23,7 +23,8 @@ _SURE, _TIMES = 0.0025, 4  # relative error of a rate, and the times that it tak
 _LONG_ENOUGH = 1.0  # s by which a rate is estimated, sure or not
 _BURST = 0.25  # s
 _APART = 1.0  # s between samples that are neither late, repeated nor lost
-_SLOWEST = 2.0  # Hz, below which the unit of `t` is doubted
+_SLOWEST = 2.5  # Hz by the first times of two messages or more, below which the unit of `t` is doubted
+_PAUSED, _MOST_PAUSED = 4.0, 8 * MAX_HELD  # s and samples that are held, at most, until their pace tells the unit
 _DOUBTED = 16  # messages that are held, at most, while the unit of `t` is doubted
 _TOLD_SPREAD = 0.04  # s, and eight samples
 
@@ -192,8 +193,13 @@ class PlainAssembler:
             self._find_time_unit(number, t, 0.0)
         times = [self._time_unit.scale * t for _, _, t in stamps]
         span, pace = max(times, default=0.0) - min(times, default=0.0), self._held[-1][1] - self._held[0][1]
-        if span * _SLOWEST > samples and (unit := self._time_unit.compare(span, pace)):
-            self._say(f"`t` is read in {unit}, by the pace of the samples: send it in s")
+        if span * _SLOWEST > samples:
+            unit = None if pace < _BURST else self._time_unit.compare(span, pace)
+            # messages that a pause has kept come faster than they were sent
+            if unit is None and pace < _PAUSED and not last and samples < _MOST_PAUSED:
+                return None
+            if unit:
+                self._say(f"`t` is read in {unit}, by the pace of the samples: send it in s")
             times = [self._time_unit.scale * t for t in times]
             span = max(times) - min(times)
         estimate = estimate_sample_rate([first for first, _, _ in stamps], times)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable
 
 from monitor.messages.blocks import Event, EventKind
-from monitor.wire.native import WireError
+from monitor.wire.native import OtherSenderError, WireError
 from monitor.wire.plain import PlainMessage
 from monitor.wire.plain_assembler import Items, PlainAssembler
 from monitor.wire.sender_run import OWN_RIG
@@ -67,7 +67,7 @@ class PlainSenders:
             self._refused += 1
             self._refused_samples += len(message)
             if self._refused < _MESSAGES or self._refused_samples < _REFUSED_SUCCEEDS * rate:
-                raise WireError(self._refuses)
+                raise OtherSenderError(self._refuses)
             self._refuses = ""
         self._differs = differs
         self._held.append((message, origin, arrived))

@@ -70,11 +70,15 @@ class TimeUnit:
             self.scale = self.scale if power is None else 1e-3**power
         return self._changed(before)
 
-    def compare(self, interval: float, arrivals: float) -> str:
-        """Find the unit by an interval of times, as they were sent, and of their arrivals, s; return as `find`."""
+    def compare(self, interval: float, arrivals: float) -> str | None:
+        """Find the unit by an interval of times, as they were sent, and of their arrivals, s; return as `find`.
+
+        None where the arrivals are those of no unit, as after a pause.
+        """
         before = self.scale
-        if (power := _power(interval / arrivals) if interval > 0.0 < arrivals else None) is not None:
-            self.scale = 1e-3**power
+        if (power := _power(interval / arrivals) if interval > 0.0 < arrivals else None) is None:
+            return None
+        self.scale = 1e-3**power
         return self._changed(before)
 
     def fits(self, number: int, time: float, rate: float) -> bool:

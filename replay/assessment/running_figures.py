@@ -8,6 +8,8 @@ from monitor.messages.blocks import Samples
 
 # shorter runs of one value are those of a coarse sensor
 _FEWEST = 16
+# longest hold, samples; share of values that are held alike, and how many suffice; of a coarse sensor's steps, most
+_HELD, _MOST_HELD, _ENOUGH, _COARSE = 256, 0.95, 50, 3.5
 
 
 class Moments:
@@ -59,6 +61,8 @@ class ConstantRuns:
     def __init__(self) -> None:
         # a row for each run that may be the longest: samples, range of the command, first and last time
         self._runs = np.empty((0, 4))
+        self._lengths = np.zeros(_HELD + 2)  # how many runs have so many samples
+        self._steps = np.array([np.inf, 0.0])  # the smallest and the largest between two of them
         # the run at the end: samples, value of measured, lowest and highest command, first and last time
         self._open = (0, np.nan, np.inf, -np.inf, np.nan, np.nan)
 
@@ -79,6 +83,23 @@ class ConstantRuns:
         rows.append(np.column_stack([lengths, high - low, begins, time[stops - 1]])[:-1])
         self._open = (int(lengths[-1]), values[-1], low[-1], high[-1], begins[-1], time[-1])
         self._runs = _undominated(np.concatenate([self._runs, *rows]))
+        steps = np.abs(np.diff(values))
+        self._steps = np.array([steps.min(initial=self._steps[0]), steps.max(initial=self._steps[1])])
+        for ended in rows:
+            self._lengths += np.bincount(np.minimum(ended[:, 0], _HELD + 1).astype(int), minlength=_HELD + 2)
+
+    @property
+    def held(self) -> float:
+        """Samples for which measured holds each of its values, between two whole numbers at most; 1: it does not.
+
+        The values of a coarse sensor, which a steady motion holds alike too, are one step apart.
+        """
+        alike = self._lengths[:-1] + self._lengths[1:]
+        length = 2 + int(np.argmax(alike[2:]))
+        one, two = self._lengths[length : length + 2]
+        enough = one + two > max(_ENOUGH, _MOST_HELD * self._lengths.sum())
+        coarse = self._steps[1] < _COARSE * self._steps[0]
+        return float((length * one + (length + 1) * two) / (one + two)) if enough and not coarse else 1.0
 
     def longest(self, least: float) -> tuple[float, float] | None:
         """Return the first and last time of the longest run in which the command's range exceeds `least`; or None."""

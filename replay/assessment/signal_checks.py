@@ -96,13 +96,13 @@ class _AlignedFigures:
     """Figures of the good samples of one actuator, the measured signal aligned by the delay to the nearest sample."""
 
     def __init__(self, found: PairAssessment, rate: float) -> None:
-        self._pair = found.pair
+        self._pair, self.rate = found.pair, rate
         delay = found.headline.delay if found.headline is not None else np.nan
         self._lag = round(delay * rate) if np.isfinite(delay) else 0
         # of the signal that leads, so many samples wait for those of the other
         self._waiting = np.empty((0, 3))
         self._to_skip = abs(self._lag)
-        self.moments, self.constant = Moments(), ConstantRuns()
+        self.moments, self.constant, self.of_command = Moments(), ConstantRuns(), ConstantRuns()
         self.highest, self.lowest = ExtremeValue(), ExtremeValue()
 
     def add(self, samples: Samples, time: Samples) -> None:
@@ -119,6 +119,7 @@ class _AlignedFigures:
         (c, m, at) = (early[:, 0], late[:, 1], late[:, 2]) if self._lag >= 0 else (late[:, 0], *early[:, 1:].T)
         self.moments.add(c, m)
         self.constant.add(c, m, at)
+        self.of_command.add(m, c, at)
         self.highest.add(c, m)
         self.lowest.add(c, -m)
 
@@ -130,6 +131,7 @@ def _aligned_warnings(
         return
     pair = found.pair
     yield from _stationary(figures, channels[pair.measured], pair.actuator)
+    yield from _held(figures.of_command.held, figures.constant.held, figures.rate, pair.actuator)
     if not units_differ(channels[pair.command], channels[pair.measured]):
         yield from _offset(figures.moments, found, channels[pair.measured].unit)
 
@@ -159,6 +161,19 @@ def _stationary(figures: _AlignedFigures, channel: Channel, actuator: str) -> It
             f"the measured signal is constant for {stuck[1] - stuck[0]:.3g} s from {stuck[0]:.4g} s on "
             "while the command moves: the actuator stopped, or the sensor froze; assess the part before "
             "it with --stop",
+            actuator,
+        )
+
+
+def _held(command: float, measured: float, rate: float, actuator: str) -> Iterator[RecordWarning]:
+    """Warn of two signals whose values are held for different times, which is read as a delay."""
+    held, other = max(command, measured), min(command, measured)
+    if held - other >= 1.0:
+        name, sign = ("measured", "later") if measured > command else ("the command", "earlier")
+        yield RecordWarning(
+            "held",
+            f"{name} was sampled at {rate / held:.4g} Hz, its values are held for {held:.3g} samples: measured seems "
+            f"{500.0 * (held - other) / rate:.3g} ms {sign} than it is; record both at one rate",
             actuator,
         )
 

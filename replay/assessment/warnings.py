@@ -331,6 +331,7 @@ WORST_FIRST = (
     "no_value",
     "stuck",
     "clipped",
+    "held",
     "leads",
     "large_phase",
     "delay_changes",

@@ -19,11 +19,9 @@ class Disturbance(Protocol):
 
     def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
         """Return what comes of `block`."""
-        ...
 
     def flush(self) -> Sequence[SignalBlock]:
         """Return what was held back, at the end of the stream."""
-        ...
 
 
 class UnbufferedDisturbance:

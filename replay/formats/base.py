@@ -93,34 +93,27 @@ class Recording(Protocol):
     @property
     def stream(self) -> Stream:
         """What the columns are; the epoch is the recorder's, or 0, and a player gives a new one."""
-        ...
 
     @property
     def n_samples(self) -> int:
         """Samples that are there; those missing in gaps are not counted."""
-        ...
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the reader took for granted and the user should know, a line each."""
-        ...
 
     @property
     def duration(self) -> float:
         """Seconds from the first sample to the one that would follow the last, through gaps and restarts."""
-        ...
 
     def locate(self, start: float) -> float:
         """Return the first instant at or after `start` that has a sample, s; the duration when none has."""
-        ...
 
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
         """Give blocks of at most `block_length` samples, from `start` seconds after the first sample."""
-        ...
 
     def timed_events(self) -> tuple[tuple[Event, float], ...]:
         """Return what happened, each with its time in s from the first sample, through gaps and restarts."""
-        ...
 
 
 def sample_number(start: float, sample_rate: float) -> int:

@@ -16,6 +16,7 @@ from replay.formats.signal_table import SignalTable, pairs_given
 from replay.formats.states import Changes, at_rows, outside, read_states
 
 _LISTED = 6
+MICROSECONDS = 1_000_000  # of a second
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,24 @@ class TextChannel:
         rows = np.searchsorted(times, self.times[[change.row for change in found]])
         left_out = outside(int(np.count_nonzero(~within)))
         return at_rows(found, np.minimum(rows, n_rows - 1)), (*(notes if found else ()), *left_out)
+
+
+def pauses(pieces: Sequence[tuple[int, int]], rate: float, n_rows: int) -> tuple[tuple[int, float], ...]:
+    """Return the samples at which the waveform began again, and by how much later than after the one before, s."""
+    found: list[tuple[int, float]] = []
+    for row, when in pieces[1:] if rate else ():
+        later = (when - pieces[0][1]) / MICROSECONDS - (row - pieces[0][0]) / rate - sum(s for _, s in found)
+        if row < n_rows and abs(later) * rate > 0.5:
+            found.append((row, later))
+    return tuple(found)
+
+
+def paused_times(channel: FileChannel, apart: tuple[tuple[int, float], ...]) -> Samples:
+    """Return the times of samples with pauses between them, (n_rows,) s."""
+    times: Samples = channel.start + np.arange(channel.n_rows) / (channel.rate or np.nan)
+    for row, later in apart:
+        times[row:] += later
+    return times
 
 
 def tables_of_channels(

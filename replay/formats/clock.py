@@ -21,6 +21,7 @@ _SHORTEST = 1e-15  # of a step, as written
 _MOST_SAMPLES = 2.0**53
 _OVERRIDE = "give --rate HZ to take the samples as evenly spaced"
 _TWICE = "repeats", "remove the rows that are there twice"
+_COARSE = "repeats", "it has too few digits for the rate of the rows"
 _BACKWARDS = "goes backwards", "sort the rows by time, or cut the file where a test begins anew"
 _RESAMPLE = "give --resample HZ to interpolate, --rate HZ to take them as evenly spaced"
 
@@ -44,6 +45,7 @@ class SampleTiming:
 
 
 _HOUR, _HALF_DAY = 3600.0, 43200.0
+_COUNTERS = 2.0**16, 2.0**32
 _FEWEST_TO_GO_BACK = 4
 
 
@@ -72,6 +74,19 @@ def over_midnight(times: Samples) -> tuple[Samples, int | None]:
         again = np.diff(times, prepend=times[:1]) < -_HALF_DAY
     row = int(np.argmax(again)) if np.any(again) else None
     return times + 2.0 * _HALF_DAY * np.cumsum(again), row
+
+
+def through_overflow(times: Samples) -> tuple[Samples, int | None]:
+    """Return times, (n,), through the overflow of a counter of 16 or 32 bits, and the first row after it, or None."""
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(times, prepend=times[:1])
+    again = steps < 0.0
+    if np.any(again) and np.array_equal(times, np.round(times)) and np.min(times) >= 0.0:
+        usual = float(np.median(steps))
+        for size in _COUNTERS:
+            if np.all(np.abs(steps[again] + size - usual) <= usual):
+                return times + size * np.cumsum(again), int(np.argmax(again))
+    return times, None
 
 
 def check_times(times: Samples, place: Callable[[int], str], advice: str = f"; {_OVERRIDE}") -> None:
@@ -117,7 +132,8 @@ def read_timing(times: Samples, scale: float, place: Callable[[int], str]) -> Sa
     steps = np.diff(times)
     if float(np.min(steps)) <= 0.0:
         row = int(np.argmax(steps <= 0.0)) + 1
-        what, how = _TWICE if times[row] == times[row - 1] else _BACKWARDS
+        often = np.count_nonzero(steps == 0.0) > _RARE_GAPS * len(steps)
+        what, how = _BACKWARDS if times[row] < times[row - 1] else _COARSE if often else _TWICE
         raise RecordingError(f"the time {what} at {place(row)} ({times[row]:.10g}); {how}; or {_OVERRIDE}")
     usual, single = float(np.median(steps)), _step(steps)
     if usual < _SHORTEST or float(times[-1] - times[0]) > _MOST_SAMPLES * single:

@@ -21,7 +21,7 @@ _TIME = (
     r"(?P<hour>\d{1,3}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,:](?P<fraction>\d{1,12}))?)?"
     r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
 )
-_OTHER = re.compile(rf"(?:{_DATE})?(?P<between>[T ,;]*)(?:{_TIME}{_ZONE})?")
+_OTHER = re.compile(rf"(?:(?P<days>\d{{1,4}}) days?(?= )|{_DATE})?(?P<between>[T ,;]*)(?:{_TIME}{_ZONE})?")
 _MINUTES = re.compile(r"(?P<minute>\d{1,3}):(?P<second>\d\d)[.,](?P<fraction>\d{1,12})")
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _MONTHS += ["jan", "feb", "mär", "apr", "mai", "jun", "jul", "aug", "sep", "okt", "nov", "dez"]
@@ -78,7 +78,7 @@ class DateForm:
             raise ValueError(text)
         if not (self.order or found["second"] or found["half"]):
             raise ValueError(text)
-        seconds = hour * 3600 + minute * 60 + second - _offset(found["zone"])
+        seconds = hour * 3600 + minute * 60 + second - _offset(found["zone"]) + _DAY * int(found["days"] or 0)
         return day, seconds, float(f"0.{found['fraction'] or 0}")
 
 

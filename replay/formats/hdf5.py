@@ -65,6 +65,7 @@ def add_dataset(contents: Contents, path: Path, dataset: Any, name: str) -> None
     if dataset.size is not None and dataset.size <= 1 and dataset.dtype.names is None:
         if dataset.size and kind in "fiub":
             contents.numbers[name] = float(np.asarray(dataset[()]).ravel()[0])
+            contents.texts |= {f"{name}_unit": (unit,)} if unit else {}
         elif dataset.size:
             contents.texts[name] = _texts(dataset[()])
         return

@@ -135,7 +135,8 @@ def find_layout(head: bytes) -> Layout:
     pure = [i for i in rows if kinds[i][1] <= texts]
     trailing = cells > 1 and all(not split(lines[i], delimiter)[-1] for i in pure or rows)
     skip = (pure or rows)[0]
-    if rows[0] < skip and _header(lines[: rows[0]], delimiter, cells, trailing)[0]:
+    above = next((i for i in range(skip - 1, -1, -1) if is_data(lines[i])), -1)
+    if above in rows and _header(lines[: rows[0]], delimiter, cells, trailing)[0]:
         skip = rows[0]  # not a header, which is further up, but a row with text in it: the parser will name the cell
     header, units = _header(lines[:skip], delimiter, cells, trailing)
     width = cells - 1 if trailing and not (header and header[-1]) else cells

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from math import isnan
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
-from replay.formats.channels import FileChannel, TextChannel, tables_of_channels
+from replay.formats.channels import MICROSECONDS, FileChannel, TextChannel, paused_times, pauses, tables_of_channels
 from replay.formats.dates import DateForm
 from replay.formats.layout import text_encoding
 from replay.formats.numbers import number
@@ -63,23 +64,30 @@ def _tables(path: Path) -> list[SignalTable]:
         stop = ends[number_of + 1] if number_of + 1 < len(ends) else len(cells)
         if stop < len(cells):
             stop = _header_begin(cells, end + 1, stop)
-        segments.append(_segment(path, header, cells[end + 1 : stop], end + 2, _decimal(file_header)))
+        decimal = "," if file_header.get("decimal_separator", ("",))[:1] == [","] else "."
+        segments.append(_segment(path, header, cells[end + 1 : stop], end + 2, decimal))
         at = stop
     if not segments:
         raise RecordingError(f"{path}: no channels below the header of a LabVIEW measurement file")
-    kinds = file_header.get("x_columns", ("One",))
+    kind = (file_header.get("x_columns") or ("One",))[0].lower()
+    # absolute times have the date in X0
+    absolute = [text.lower() for text in file_header.get("time_pref", ())[:1]] == ["absolute"]
+    whens = () if absolute else (_began(s, place) for s in segments for place in range(-1, len(s.names)))
+    first = min((when for when in whens if when is not None), default=None)
+    of_segments = [_channels(segment, kind, first) for segment in segments]
+    joined = _joined(of_segments)
+    groups = [(joined, [text for segment in segments for text in segment.comments])] if joined else None
+    groups = groups or [(of, segment.comments) for of, segment in zip(of_segments, segments, strict=True)]
     channels: list[FileChannel] = []
     left_out: list[str] = []
     texts: list[TextChannel] = []
-    for count, segment in enumerate(segments, 1):
-        group = f"segment {count}" if len(segments) > 1 else ""
-        channels += _channels(group, segment, (kinds[0] if kinds else "One").lower(), left_out)
-        texts += [TextChannel(group, "Comment", segment.comments)] if any(segment.comments) else []
-    return tables_of_channels(path, channels, (LAST_LINE_CUT,) if cut else (), left_out, texts, cut=cut)
-
-
-def _decimal(header: Mapping[str, Sequence[str]]) -> str:
-    return "," if header.get("decimal_separator", ("",))[:1] == [","] else "."
+    for count, (found, comments) in enumerate(groups, 1):
+        group = f"segment {count}" if len(groups) > 1 else ""
+        channels += [replace(each, group=group) for each in found if each.n_rows > 1]
+        left_out += [f"{each.name} ({each.n_rows} samples)" for each in found if each.n_rows < 2]
+        texts += [TextChannel(group, "Comment", comments)] if any(comments) else []
+    notes = [f"{len(segments)} segments, one after another, are one recording"] * (len(groups) < len(segments))
+    return tables_of_channels(path, channels, [*notes, *[LAST_LINE_CUT] * cut], left_out, texts, cut=cut)
 
 
 def _header_begin(cells: Sequence[Sequence[str]], begin: int, end: int) -> int:
@@ -111,39 +119,61 @@ def _segment(
     return segment
 
 
-def _channels(group: str, segment: _Segment, kind: str, left_out: list[str]) -> list[FileChannel]:
-    """Return the channels of a segment: with its one column of X values, one for each, or by X0 and Delta_X."""
+def _channels(segment: _Segment, kind: str, first: float | None) -> list[FileChannel]:
+    """Return the channels of a segment: with its one column of X values, one for each, or by X0 and Delta_X.
+
+    They begin at the first instant, s, of all segments, or later; None where this is not given.
+    """
     is_x = [name.lower().startswith("x_value") for name in segment.names]
     found = []
     times: Samples | None = None
     known: dict[bytes, Samples] = {}
-    began = [when for place in range(len(is_x)) if (when := _began(segment, place - 1)) is not None]
     for place, (name, column, x) in enumerate(zip(segment.names, segment.columns, is_x, strict=True), -1):
         if x:
             values = np.array(column)
-            times = known.setdefault(values.tobytes(), values) if len(values) else None
+            times = values if len(values) else None
             continue
         # cells of the header stand above those of their column, one further to the left without its name
         values, when = np.array(column), _began(segment, place)
-        if len(values) < 2:
-            left_out.append(f"{name} ({len(values)} samples)")
-            continue
         step, start = _said(segment, "delta_x", place, 0.0), _said(segment, "x0", place, 0.0)
-        later = 0.0 if when is None else when - min(began)
-        own = times if kind != "no" and times is not None and len(times) == len(values) else None
+        later = 0.0 if when is None or first is None else when - first
+        own = times + later if kind != "no" and times is not None and len(times) == len(values) else None
         units = segment.about.get("y_unit_label", ())
         found.append(
             FileChannel(
-                group,
+                "",
                 name or f"channel_{place + 2}",
                 len(values),
                 lambda a, b, v=values: v[a:b],  # type: ignore[misc]
                 unit_symbol(units[place]) if 0 <= place < len(units) else "",
                 rate=None if own is not None or step <= 0.0 else float(f"{1.0 / step:.12g}"),
                 start=start + later,
-                times=own if own is None or not later else own + later,
+                times=None if own is None else known.setdefault(own.tobytes(), own),
             )
         )
+    return found
+
+
+def _joined(of_segments: Sequence[Sequence[FileChannel]]) -> list[FileChannel]:
+    """Return channels through segments that a writer has begun anew; none where one is another, or not after it."""
+    alike = {tuple((each.name, each.unit, each.rate, each.times is None) for each in of) for of in of_segments}
+    if len(alike) > 1 or len(of_segments) < 2:
+        return []
+    found = []
+    known: dict[object, Samples] = {}
+    for pieces in zip(*of_segments, strict=True):
+        values, own = np.concatenate([each.read(0, each.n_rows) for each in pieces]), [each.times for each in pieces]
+        begins = accumulate((each.n_rows for each in pieces[:-1]), initial=0)
+        starts = [(row, round(MICROSECONDS * each.start)) for row, each in zip(begins, pieces, strict=True)]
+        whole = replace(pieces[0], n_rows=len(values), read=lambda a, b, v=values: v[a:b])
+        if clocks := [each for each in own if each is not None]:
+            times = np.concatenate(clocks)
+            whole = replace(whole, times=known.setdefault(times.tobytes(), times))
+        elif apart := pauses(starts, whole.rate or 0.0, whole.n_rows):
+            whole = replace(whole, times=known.setdefault((apart, whole.start), paused_times(whole, apart)))
+        if whole.times is not None and np.any(np.diff(whole.times) <= 0.0):
+            return []
+        found.append(whole)
     return found
 
 

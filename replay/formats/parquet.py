@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +43,7 @@ def _tables(path: Path) -> list[SignalTable]:
         columns: list[TableColumn] = []
         roles: dict[int, tuple[str, str]] = {}
         days: dict[int, int] = {}
-        in_utc: set[int] = set()
+        in_utc, of_day = set[int](), set[int]()
         notes: list[str] = []
         forms: dict[int, DateForm | None] = {}
         names: dict[int, str] = {}
@@ -61,7 +60,8 @@ def _tables(path: Path) -> list[SignalTable]:
                 check_memory(path, _TEXT * n_rows, f"{n_rows} texts of {field.name} {_AT_ONCE}")
                 texts[field.name] = file.read(columns=[field.name]).column(0).to_pylist()
                 continue
-            if not (dated or numeric or types.is_decimal(kind) or types.is_duration(kind)):
+            of_day |= {position} if types.is_time(kind) else set()
+            if not (dated or numeric or types.is_decimal(kind) or types.is_duration(kind) or position in of_day):
                 left_out.append(f"{field.name} ({kind})")
                 continue
             if dated:
@@ -89,7 +89,7 @@ def _tables(path: Path) -> list[SignalTable]:
         notes += [f"left out, not numbers: {', '.join(left_out)}"] if left_out else []
         states, said_of_texts = read_states(texts)
         notes += said_of_texts
-        of_day = frozenset(p for p, form in forms.items() if form is not None and not form.order)
+        of_day |= {p for p, form in forms.items() if form is not None and not form.order}
         if not days and any(column.header.startswith(_PANDAS_INDEX) for column in columns):
             notes.append(INDEX_IS_TIME)
         sampling = _sampling(schema.metadata or {})
@@ -104,7 +104,7 @@ def _tables(path: Path) -> list[SignalTable]:
             reader,
             notes=tuple(notes),
             days={position: day for position, day in days.items() if position not in of_day},
-            times_of_day=of_day,
+            times_of_day=frozenset(of_day),
             in_utc=frozenset(in_utc),
             rate=sampling.rate,
             start=sampling.start,
@@ -199,12 +199,8 @@ def _float(value: bytes) -> float | None:
 
 def _sampling(metadata: Mapping[bytes, bytes]) -> Sampling:
     """Return what the metadata of the file say of its sampling."""
-    numbers = {}
     texts = {key.decode("utf-8", "replace"): (value.decode("utf-8", "replace"),) for key, value in metadata.items()}
-    for key, (text,) in texts.items():
-        with suppress(ValueError):
-            numbers[key] = float(text)
-    return read_sampling(numbers, texts)
+    return read_sampling({}, texts)
 
 
 _Dates = tuple[Mapping[int, int], Mapping[int, DateForm | None]]
@@ -244,6 +240,8 @@ class _Reader:
             found = _instants(values, column.name, self._forms.get(column.position))
             since = (found - np.datetime64(day, "D")).astype(np.int64) / 1e9
             return np.where(np.isnat(found), np.nan, since)
+        if str(values.type).startswith("time"):
+            return np.asarray(values.cast("time64[ns]").cast("int64").to_numpy() / 1e9)
         # integers beyond 2^53, such as ns since 1970, are rounded by a float
         if str(values.type).startswith("duration"):
             return as_numbers(values.to_numpy())[0]

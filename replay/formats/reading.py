@@ -70,7 +70,7 @@ def damage_reported(path: Path, what: str, logger: str = "") -> Iterator[None]:
     except Exception as problem:
         if isinstance(problem, OSError) and problem.strerror and problem.errno:
             raise
-        raise _damaged(path, what, _first_line(problem)) from None
+        raise _damaged(path, what, (_one_line(str(problem)) or type(problem).__name__)) from None
     if records.messages:
         raise _damaged(path, what, records.messages[0])
 
@@ -104,10 +104,6 @@ class _Errors(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.messages.append(_one_line(record.getMessage()))
-
-
-def _first_line(problem: BaseException) -> str:
-    return _one_line(str(problem)) or type(problem).__name__
 
 
 def _one_line(text: str) -> str:

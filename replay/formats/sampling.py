@@ -24,6 +24,7 @@ _STARTS = words(
 )
 _HERTZ = {"hz": 1.0, "khz": 1e3, "mhz": 1e6}
 _AGREE = 1e-3  # of a rate
+_AMOUNT = re.compile(r"\s*(\d+\.?\d*(?:[eE][-+]?\d+)?)\s*([A-Za-zµ]*)\s*").fullmatch  # such as 400 Hz
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,11 @@ def read_sampling(numbers: Mapping[str, float], texts: Mapping[str, Sequence[str
     """
     rates: list[tuple[int, str, float]] = []
     starts: list[tuple[int, float]] = []
-    units = {_plain(path): each[0] for path, each in (texts or {}).items() if len(each) == 1}
-    for path, value in numbers.items():
+    single = {path: each[0] for path, each in (texts or {}).items() if len(each) == 1}
+    written = {path: found for path, text in single.items() if (found := _AMOUNT(text))}
+    units = {_plain(path): text for path, text in single.items()}
+    units |= {_plain(path) + "unit": found[2] for path, found in written.items() if found[2]}
+    for path, value in ({path: float(found[1]) for path, found in written.items()} | dict(numbers)).items():
         parent, _, own = path.rpartition("/")
         kind, scale = _kind(own)
         beside = next((units[key] for end in ("units", "unit") if (key := _plain(path) + end) in units), "")

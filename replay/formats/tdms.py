@@ -12,7 +12,7 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
-from replay.formats.channels import FileChannel, TextChannel, tables_of_channels
+from replay.formats.channels import MICROSECONDS, FileChannel, TextChannel, paused_times, pauses, tables_of_channels
 from replay.formats.reading import CUT_SHORT, as_numbers, damage_reported, optional
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
@@ -22,7 +22,7 @@ _LEAD = struct.Struct("<4s4sIQQ")
 _BIG_ENDIAN = 1 << 6
 _UNKNOWN = (1 << 64) - 1
 _WHAT = "a TDMS file"
-_SECOND, _YEAR = 1_000_000, 365 * 86400  # µs, s
+_YEAR = 365 * 86400  # s
 _UNITS = ("unit_string", "NI_UnitDescription", "Unit", "unit")
 
 
@@ -73,20 +73,22 @@ def _tables(path: Path) -> list[SignalTable]:
             others = [channel for channel in group.channels() if not _is_numbers(channel)]
             words = [channel for channel in others if len(channel) > 1 and np.dtype(channel.dtype).kind in "OUS"]
             texts += [TextChannel(group.name, c.name, list(c.read_data())) for c in words]
-            left_out += [f"{c.name} ({_kind(c)})" for c in others if c not in words]
+            kinds = [(c.name, f"{len(c)} samples" if len(c) < 2 else "no numbers") for c in others if c not in words]
+            left_out += [f"{name} ({kind})" for name, kind in kinds]
             shortest = min((len(channel) for channel in found), default=0)
             for channel in found:
                 # a cut segment may have given the first channels more samples than the last
-                n_rows = shortest if cut and len(channel) - shortest <= _last_segment(channel) else len(channel)
+                of_segment = int(channel.properties.get("wf_samples", 0)) or len(channel)
+                n_rows = shortest if cut and len(channel) - shortest <= of_segment else len(channel)
                 pieces = starts.get(channel.path, [])
                 read = _channel(
-                    path, group.name, channel, n_rows, (pieces[0][1] - first) / _SECOND if pieces else 0.0
+                    path, group.name, channel, n_rows, (pieces[0][1] - first) / MICROSECONDS if pieces else 0.0
                 )
-                apart = _apart(pieces, read.rate or 0.0, n_rows)
+                apart = pauses(pieces, read.rate or 0.0, n_rows)
                 if apart and min(later for _, later in apart) > 0.0:
                     # the same array for all channels of a clock
                     key = group.name, n_rows, read.rate, read.start, apart
-                    read = replace(read, times=clocks.setdefault(key, _times(read, apart)))
+                    read = replace(read, times=clocks.setdefault(key, paused_times(read, apart)))
                 elif apart:
                     overlapping.append(read.name)
                 channels.append(read)
@@ -101,15 +103,6 @@ def _tables(path: Path) -> list[SignalTable]:
 
 def _is_numbers(channel: Any) -> bool:
     return len(channel) > 1 and np.dtype(channel.dtype).kind in "fiubM"
-
-
-def _kind(channel: Any) -> str:
-    return f"{len(channel)} samples" if len(channel) < 2 else "no numbers"
-
-
-def _last_segment(channel: Any) -> int:
-    """Return how many samples a segment may have had; the waveform's number of samples where it is given."""
-    return int(channel.properties.get("wf_samples", 0)) or len(channel)
 
 
 def _segment_starts(path: Path) -> dict[str, list[tuple[int, int]]]:
@@ -139,24 +132,6 @@ def _segment_starts(path: Path) -> dict[str, list[tuple[int, int]]]:
     with path.open("rb") as raw:
         Starts(raw).read_metadata()
     return starts
-
-
-def _apart(pieces: list[tuple[int, int]], rate: float, n_rows: int) -> tuple[tuple[int, float], ...]:
-    """Return the samples at which the waveform began again, and by how much later than after the one before, s."""
-    found: list[tuple[int, float]] = []
-    for row, when in pieces[1:] if rate else ():
-        later = (when - pieces[0][1]) / _SECOND - (row - pieces[0][0]) / rate - sum(s for _, s in found)
-        if row < n_rows and abs(later) * rate > 0.5:
-            found.append((row, later))
-    return tuple(found)
-
-
-def _times(channel: FileChannel, apart: tuple[tuple[int, float], ...]) -> Samples:
-    """Return the times of samples with pauses between them, (n_rows,) s."""
-    times: Samples = channel.start + np.arange(channel.n_rows) / (channel.rate or np.nan)
-    for row, later in apart:
-        times[row:] += later
-    return times
 
 
 def _channel(path: Path, group: str, channel: Any, n_rows: int, later: float) -> FileChannel:

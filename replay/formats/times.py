@@ -16,6 +16,7 @@ from replay.formats.clock import (
     over_midnight,
     read_timing,
     through_daylight_saving,
+    through_overflow,
 )
 from replay.formats.columns import SECONDS, TableColumn, find_column
 from replay.formats.signal_table import SignalTable
@@ -60,6 +61,7 @@ _IMPLAUSIBLE = 1e6  # Hz, of times without a unit
 _SLOW = 2.0  # Hz, of a test: times without a unit may then be in ms
 UNUSUAL_RATE = "Hz is unusual"
 """In the note on times whose unit is doubtful."""
+_MOST_RISING = 24  # columns that are looked at for times, where none has the name of one
 _SAME_RATE = 0.01  # of a rate that is given: that of the file is no other one
 
 
@@ -109,8 +111,9 @@ def sample_timing(table: SignalTable, time: TableColumn | None, selection: Selec
     if time is None and table.times is not None:
         return _own_timing(table)
     if time is None and table.rate is not None:
-        notes: tuple[str, ...] = (f"no times: evenly spaced at {table.rate:.10g} Hz, as the file gives it",)
-        return SampleTiming(table.rate, table.start, notes=notes)
+        note = f"no times: evenly spaced at {table.rate:.10g} Hz, as the file gives it"
+        doubt = f"; {table.rate:.6g} {UNUSUAL_RATE}: if it is not that of the test, give --rate HZ"
+        return SampleTiming(table.rate, table.start, notes=(note + doubt * (table.rate <= _SLOW),))
     timing, notes = _written_timing(table, time, by_user=selection.time is not None)
     if table.rate is not None and abs(table.rate - timing.sample_rate) > _SAME_RATE * timing.sample_rate:
         rates = f"a rate of {table.rate:.6g} Hz, its times one of {timing.sample_rate:.6g} Hz"
@@ -127,7 +130,7 @@ def _written_timing(
     if not written.unit and not written.notes and is_step_index(written.times):
         raise RecordingError(f"column {time.name!r} counts steps and is not a time: give --rate HZ")
     timing = read_timing(written.times, written.scale, table.place)
-    if written.notes:
+    if written.unit and written.notes:
         return timing, written.notes
     if not written.unit and timing.sample_rate > _IMPLAUSIBLE:
         raise RecordingError(
@@ -135,17 +138,17 @@ def _written_timing(
             f"name the column {time.name} [days], [h] or another unit, or give --rate HZ"
         )
     if (not table.named or (time is table.clock and not time.is_time)) and not by_user:
-        return timing, (f"{time.name} is the time in s",)
+        return timing, (*written.notes, f"{time.name} is the time in s")
     if not written.unit and timing.sample_rate <= _SLOW:
         rate = 1000.0 * timing.sample_rate
         said = (
             f"{time.name} has no unit and is taken as s: {timing.sample_rate:g} {UNUSUAL_RATE}; for ms give "
             f"--rate {rate:g} or name the column {time.name} [ms]"
         )
-        return timing, (said,)
+        return timing, (*written.notes, said)
     if written.scale != 1.0:
         return timing, (f"the times of {time.name} are in {written.unit}, converted to s",)
-    return timing, ()
+    return timing, written.notes
 
 
 def _given_rate_note(table: SignalTable, rate: float) -> str:
@@ -194,11 +197,13 @@ def written_times(table: SignalTable, time: TableColumn | None) -> WrittenTimes:
     RecordingError : it is None, a time is missing, or its unit is not one of time.
     """
     if time is None:
-        raise RecordingError("no column of times: name it with --time NAME or give --rate HZ")
+        rising = (c for c in table.columns[:_MOST_RISING] if is_increasing(table.column(c)))
+        perhaps = next((f", perhaps {c.name!r}, which rises," for c in rising), "")
+        raise RecordingError(f"no column of times: name it with --time NAME{perhaps} or give --rate HZ")
     if time.position in table.days:
         times, notes = dated_times(table, time)
         day = np.datetime64(table.days[time.position], "D")
-        return WrittenTimes(times, notes=(f"the times of {time.name} count from {day}, 00:00 UTC", *notes))
+        return WrittenTimes(times, unit="s", notes=(f"the times of {time.name} count from {day}, 00:00 UTC", *notes))
     unit = time.unit.strip().lower()
     if unit and unit not in SECONDS:
         raise RecordingError(
@@ -209,8 +214,11 @@ def written_times(table: SignalTable, time: TableColumn | None) -> WrittenTimes:
     said: list[str] = []
     if time.position in table.times_of_day:
         times, row = over_midnight(times)
+        unit = "s"
         said.append(f"the times of {time.name} are times of day")
         said += [] if row is None else [f"midnight is passed at {table.place(row)}: a day is added from there"]
+    times, wrapped = through_overflow(times)
+    said += [] if wrapped is None else [f"{time.name} overflows at {table.place(wrapped)}, as a counter does: joined"]
     taken = None if unit else unit_of_times(times)
     if taken is not None and taken.note:
         unit = taken.unit

@@ -27,6 +27,7 @@ WARNING_WORDS = {
     "no_value": "no result is valid",
     "stuck": "a signal is stuck",
     "clipped": "a signal is clipped",
+    "held": "a signal has a lower rate",
     "leads": "the measured signal leads",
     "large_phase": "large phase",
     "delay_changes": "delay changes",

@@ -24,21 +24,17 @@ class Workers(Protocol):
     @property
     def n_pending(self) -> int:
         """Number of tasks that are submitted at a time: it bounds the memory."""
-        ...
 
     @property
     def attempts(self) -> int:
         """How often a task is submitted whose worker dies; once where the workers try it again themselves."""
-        ...
 
     @property
     def lost(self) -> tuple[type[Exception], ...]:
         """Exceptions of a task whose worker died."""
-        ...
 
     def submit(self, function: Callable[[T], R], argument: T) -> Future[R]:
         """Start a task; at most `n_pending` are not done."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ import pytest
 
 import replay.formats
 from monitor import catalogue
+from monitor.messages import Sink
 from monitor.messages.blocks import Channel, Role, Stream
-from monitor.transport.base import MemorySink, Sink
+from monitor.transport.base import MemorySink
 from replay.formats import Format, RecordingError, Selection, open_recording
 from replay.formats.recordings import ArrayRecording
 

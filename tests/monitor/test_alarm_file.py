@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from time import monotonic, sleep
 
 import pytest
 
@@ -18,18 +17,12 @@ from monitor.messages.alarms import Alarm, AlarmAction, AlarmReport, AlarmState,
 from monitor.messages.requests import MAX_NOTE, NoteRequest, ShelveRequest
 from monitor.recording import alarm_file
 from monitor.recording.alarm_file import AlarmStateFile
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
 STEP = Transition(1, "a.warn", Severity.WARN, AlarmAction.OCCUR, AlarmState.NORMAL, AlarmState.UNACKNOWLEDGED, 0.0, 0)
 TOLD = AlarmReport((), (STEP,))
-
-
-def until(condition) -> None:
-    deadline = monotonic() + 30.0
-    while not condition():
-        assert monotonic() < deadline
-        sleep(0.005)
 
 
 def content(path: Path) -> bytes:

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +40,7 @@ from monitor.transport.base import TransportError
 from monitor.transport.zeromq.allow_list import KeyFolder
 from monitor.transport.zeromq.request_server import ZmqRequestServer
 from monitor.transport.zeromq.results import ResultPublisher
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -66,14 +67,6 @@ def sink() -> Iterator[ResultPublisher]:
     sink = ResultPublisher("tcp://127.0.0.1:*")
     yield sink
     sink.close()
-
-
-def until(done: Callable[[], object], meanwhile: Callable[[], object] = lambda: None) -> None:
-    deadline = monotonic() + 30.0
-    while not done():
-        assert monotonic() < deadline
-        meanwhile()
-        sleep(0.01)
 
 
 @contextmanager

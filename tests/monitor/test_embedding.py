@@ -152,11 +152,12 @@ def test_a_state_of_other_settings_is_not_restored(changed, rate):
         ({"measures": ("fdb",), "bandpass": (1.0, 20.0)}, {}, "bandpass: a control loop filters its own signals"),
         ({"measures": ("fdb",)}, {"n_pairs": 0}, "n_pairs = 0: must be 1 or more"),
         ({"measures": ("fdb",), "window": 0.001}, {}, "window = 0.001 s: must hold at least"),
+        ({"measures": ("fdb",)}, {"sample_rate": np.inf}, "sample_rate = inf Hz: must be a positive number"),
     ],
 )
 def test_what_cannot_be_embedded_is_refused_at_construction(settings, keywords, message):
     with pytest.raises(ValueError, match=message):
-        EmbeddedTracking(IndicatorSettings(**settings), RATE, **keywords)
+        EmbeddedTracking(IndicatorSettings(**settings), **{"sample_rate": RATE} | keywords)
 
 
 def test_a_step_with_a_wrong_state_or_size_returns_a_code_and_changes_nothing():

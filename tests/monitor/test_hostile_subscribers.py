@@ -22,6 +22,7 @@ from monitor.service.load import RestartLimiter
 from monitor.transport.zeromq import publisher_socket
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 N = 1500
@@ -74,10 +75,7 @@ class Publishing:
         self._sent = 0
         self._got: list[int] = []
         self.slowest = 0.0
-        deadline = monotonic() + TIMEOUT
-        while not self._got:
-            assert monotonic() < deadline
-            self.send(1)
+        until(lambda: self._got, lambda: self.send(1))
         # what was sent before it was there is nobody's loss
         self._first = self._got[0]
 
@@ -137,11 +135,10 @@ def resident() -> float:
 def test_a_flood_of_subscriptions_is_cut_off_and_told(publishing, length):
     before = resident() if SELF.exists() else 0.0
     with program(FLOOD, publishing.url, 100_000, length) as flood:
-        deadline = monotonic() + TIMEOUT
         # a topic that is too long ends the connection before it is counted
-        while length < publisher_socket.MAX_SUBSCRIPTION and not publishing.sink.fault:
-            assert monotonic() < deadline
-            publishing.send(10)
+        until(
+            lambda: length >= publisher_socket.MAX_SUBSCRIPTION or publishing.sink.fault, lambda: publishing.send(10)
+        )
         flood.kill()
         flood.wait()
     publishing.comes_again()
@@ -170,11 +167,8 @@ with zmq.Context() as context:
 
 def test_a_flood_from_many_connections_is_cut_off_too(publishing):
     with program(MANY, publishing.url, 20) as flood:
-        deadline = monotonic() + TIMEOUT
         # none of them asks for too much; all together do
-        while not publishing.sink.fault:
-            assert monotonic() < deadline
-            publishing.send(10)
+        until(lambda: publishing.sink.fault, lambda: publishing.send(10))
         flood.kill()
         flood.wait()
     publishing.comes_again()
@@ -185,10 +179,7 @@ def test_a_flood_is_the_business_of_the_process_that_publishes(no_leftovers, cou
     publishing = Publishing(counting, own_process=True)
     before = resident() if SELF.exists() else 0.0
     with program(FLOOD, publishing.url, 100_000, 400) as flood:
-        deadline = monotonic() + TIMEOUT
-        while "asked for too many topics" not in publishing.sink.fault:
-            assert monotonic() < deadline
-            publishing.send(10)
+        until(lambda: "asked for too many topics" in publishing.sink.fault, lambda: publishing.send(10))
         flood.kill()
         flood.wait()
     publishing.comes_again()
@@ -231,9 +222,7 @@ def test_who_comes_late_has_as_much_room_as_who_came_first(no_leftovers):
         late.linger, late.rcvhwm, late.rcvbuf = 0, 10, 4096
         late.subscribe(b"t")
         late.connect(outlet.url)
-        deadline = monotonic() + TIMEOUT
-        while not outlet.prefixes:
-            assert monotonic() < deadline
+        until(lambda: outlet.prefixes)
         # without a pause for anything to go: more than the system's own buffers take
         for number in range(1900):
             outlet.send([b"t", b"%d" % number, bytes(20_000)])
@@ -309,10 +298,7 @@ def test_thousands_of_connections_change_nothing(publishing):
     publishing.all_came()
     # and whoever comes now is served
     late = ResultSubscriber(publishing.url, kinds=("signals",))
-    deadline = monotonic() + TIMEOUT
-    while not late.receive(0.01):
-        assert monotonic() < deadline
-        publishing.send(1)
+    until(lambda: late.receive(0.01), lambda: publishing.send(1))
     late.close()
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
-from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -34,6 +32,7 @@ from monitor.system.worker_process import POSSIBLE
 from replay.formats.base import Selection
 from replay.formats.run_file import open_run_file
 from replay.runs.reading import read_row
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -79,14 +78,6 @@ def of_folder(folder: Path) -> dict[str, tuple[Rows, Rows, str]]:
     return {path.name: stored(path) for path in folder.glob("*.h5")}
 
 
-def until(condition: Callable[[], bool], recorder: RecorderProcess | RunWriter) -> None:
-    end = monotonic() + 30.0
-    while not condition():
-        assert monotonic() < end, "waited for 30 s"
-        recorder.health(Health())
-        sleep(0.005)
-
-
 KINDS = [RunWriter, pytest.param(RecorderProcess, marks=pytest.mark.skipif(not POSSIBLE, reason="no process"))]
 
 
@@ -99,7 +90,7 @@ def test_results_follow_all_samples_through_a_restart_and_new_channels_to_their_
         recorder.signals(samples(of, 0, 1000))
         recorder.results(results(of, 0, 0))
         recorder.signals(samples(of, 1000, 500))
-    until(lambda: recorder.recorded == 6000, recorder)
+    until(lambda: recorder.recorded == 6000, lambda: recorder.health(Health()))
     for of in streams:
         for index in range(0, 1500, 100):
             recorder.results(results(of, index, 20))
@@ -129,13 +120,13 @@ def test_a_recorder_that_dies_while_results_lag_keeps_the_columns_and_no_row_is_
     for of in (one, two):
         recorder.signals(samples(of, 0, 1000))
         recorder.results(results(of, 0, 0))
-    until(lambda: recorder.recorded == 2000, recorder)
+    until(lambda: recorder.recorded == 2000, lambda: recorder.health(Health()))
     recorder.results(results(one, 0, 20))
-    until(lambda: recorder._unacknowledged.n_bytes == 0, recorder)
+    until(lambda: recorder._unacknowledged.n_bytes == 0, lambda: recorder.health(Health()))
     os.kill(recorder._process.pid, signal.SIGKILL)
-    until(lambda: recorder.breaks == 1, recorder)
+    until(lambda: recorder.breaks == 1, lambda: recorder.health(Health()))
     recorder.signals(samples(two, 1000, 1000))
-    until(lambda: recorder.recorded == 3000, recorder)
+    until(lambda: recorder.recorded == 3000, lambda: recorder.health(Health()))
     recorder.results(results(one, 100, 180))
     recorder.results(results(two, 0, 200))
     recorder.results(results(two, 1000, 200))

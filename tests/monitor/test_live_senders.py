@@ -537,3 +537,14 @@ def test_a_pause_after_the_first_samples_is_no_other_unit(pause: float, before: 
     assert len(heard.values) == 6000 and heard.rate == 1000.0
     last = heard.blocks[-1]
     assert last.time == pytest.approx(times[-1], abs=0.01)
+
+
+@pytest.mark.parametrize(("unit", "factor"), [("ms", 1e3), ("µs", 1e6)])
+@pytest.mark.parametrize("kept", [2, 20, 200])
+def test_messages_that_a_pause_has_kept_do_not_hide_the_unit_of_the_time(unit: str, factor: float, kept: int) -> None:
+    decoder, heard = SignalDecoder(), Heard()
+    for k, message in enumerate(blocks(np.arange(6000) / 1000.0 * factor, 10)):
+        arrived = 1e-5 * k + max(0.0, 0.01 * (k - kept))
+        heard.take(decoder.decode([msgspec.json.encode(message)], Origin("tcp://rig", 0, arrived)))
+    assert_all_in_order(heard, 6000)
+    assert heard.rate == 1000.0 and f"`t` is read in {unit}" in heard.words

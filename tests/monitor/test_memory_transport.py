@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from monitor.messages import Sink
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.health import Health
-from monitor.transport.base import MemorySink, Sink
+from monitor.transport.base import MemorySink
 
 
 def test_the_sink_keeps_everything(counting):

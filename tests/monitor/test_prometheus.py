@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import fields, replace
 from itertools import pairwise
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -29,6 +29,7 @@ from monitor.transport import prometheus
 from monitor.transport.base import TransportError
 from monitor.transport.prometheus import PrometheusSink, metrics_of
 from tests.needs import needs, program
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -258,10 +259,7 @@ def test_readers_that_say_nothing_hold_up_neither_others_nor_the_end(clock: Cloc
         sink.close()
         for each in silent:
             each.close()
-    deadline = monotonic() + 30.0
-    while threading.active_count() >= before:
-        assert monotonic() < deadline, "a thread is left of a reader that has gone"
-        sleep(0.01)
+    until(lambda: threading.active_count() < before)
 
 
 def test_of_many_half_open_readers_few_have_a_thread_and_the_next_is_served(sink: PrometheusSink) -> None:

@@ -2,22 +2,23 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from time import monotonic, sleep
+from time import monotonic
 
 import msgspec
 import numpy as np
 import pytest
 import zmq
 
+from monitor.messages import Sink
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import Health, StreamCounts
-from monitor.transport.base import Sink
 from monitor.transport.zeromq import endpoint
 from monitor.transport.zeromq.request_client import RequestClient
 from monitor.transport.zeromq.request_server import ZmqRequestServer
 from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
 from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 from monitor.wire import native as wire
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 LOOPBACK = "tcp://127.0.0.1:*"
@@ -200,10 +201,7 @@ def test_waiting_for_a_subscriber_ends_either_way():
     assert publisher.wait_for_subscriber(5.0)
     assert publisher.wait_for_subscriber(0.0)
     source.close()
-    deadline = monotonic() + 5.0
-    while publisher.subscribed:
-        assert monotonic() < deadline
-        sleep(0.005)
+    until(lambda: not publisher.subscribed)
     publisher.close()
 
 
@@ -240,11 +238,8 @@ def test_a_rig_never_waits_for_a_slow_reader_who_tells_what_it_dropped(counting)
     for index in range(200):
         publisher.send(counting(index * rows, rows))
     assert monotonic() - start < 10.0
-    deadline = monotonic() + 10.0
     # all that was sent has come, and is kept or counted
-    while source.waiting + source.dropped < 200:
-        assert monotonic() < deadline
-        sleep(0.01)
+    until(lambda: source.waiting + source.dropped >= 200)
     received = []
     while source.waiting or not received:
         received += source.receive(0.3)

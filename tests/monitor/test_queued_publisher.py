@@ -11,7 +11,6 @@ import struct
 import subprocess
 import threading
 from pathlib import Path
-from time import monotonic, sleep
 
 import pytest
 
@@ -22,16 +21,10 @@ from monitor.transport.zeromq import publisher_process
 from monitor.transport.zeromq.publisher_process import PublisherProcess
 from monitor.transport.zeromq.queued_publisher import QueuedPublisher
 from monitor.transport.zeromq.request_server import ZmqRequestServer
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 apart = pytest.mark.skipif(not POSSIBLE, reason="pipes cannot be written to without waiting there")
-
-
-def until(condition) -> None:
-    end = monotonic() + 30.0
-    while not condition():
-        assert monotonic() < end, "waited for 30 s"
-        sleep(0.002)
 
 
 class Failing:

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from time import monotonic, sleep
+from time import sleep
 
 import numpy as np
 import pytest
@@ -29,6 +29,7 @@ from monitor.messages.health import Health
 from monitor.recording import RecorderProcess, RunFileError, RunReader, RunWriter, recorder_process
 from monitor.system.worker_process import POSSIBLE
 from monitor.wire.native import Encoder
+from tests import waiting
 
 pytestmark = [
     pytest.mark.usefixtures("no_leftovers"),
@@ -54,12 +55,7 @@ def feed(recorder: RecorderProcess | RunWriter, start: int, stop: int, stream: S
 
 
 def until(condition: Callable[[], bool], recorder: RecorderProcess) -> None:
-    end = monotonic() + 30.0
-    while not condition():
-        assert monotonic() < end, "waited for 30 s"
-        recorder.health(Health())
-        adds_up(recorder)
-        sleep(0.005)
+    waiting.until(condition, lambda: (recorder.health(Health()), adds_up(recorder)))
 
 
 def adds_up(recorder: RecorderProcess) -> None:

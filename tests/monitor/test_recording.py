@@ -3,8 +3,7 @@
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import h5py
@@ -26,6 +25,7 @@ from monitor.messages.blocks import (
 )
 from monitor.recording import RunFileError, RunReader, RunWriter
 from monitor.recording.swmr_file import SwmrFile
+from tests.waiting import until
 
 CHANNELS = (
     Channel("north.command", Role.COMMAND, "m", "north"),
@@ -52,13 +52,6 @@ def block(index: int, rows: int, of: Stream | None = None, time: float | None = 
 def no_results(of: ResultStream | None = None) -> ResultBlock:
     of = of or result_stream()
     return ResultBlock(of, 0, 0.0, np.empty((0, len(of.columns))))
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end, "waited for 20 s"
-        time.sleep(0.002)
 
 
 @st.composite
@@ -177,7 +170,7 @@ def test_another_process_and_another_thread_read_while_it_is_written(tmp_path: P
         writer.signals(block(number * 10, 10))
         if number == 0:
             writer.results(no_results())
-            wait_for(lambda: writer.recorded > 0)
+            until(lambda: writer.recorded > 0)
         if number % 100 == 99:
             acknowledged = writer.recorded
             with RunReader(writer.path) as run:
@@ -186,7 +179,7 @@ def test_another_process_and_another_thread_read_while_it_is_written(tmp_path: P
                 assert all(b.samples[0, 0] == b.index for b in run.signal_blocks(64))
                 seen = run.n_samples
         if number == 1000:
-            wait_for(lambda: writer.recorded == 10010)
+            until(lambda: writer.recorded == 10010)
             other = subprocess.run([sys.executable, "-c", READ, writer.path], capture_output=True, text=True)
             assert other.stdout.split() == ["10010", "10010", "open"], other.stderr
     writer.close()
@@ -219,7 +212,7 @@ def test_without_results_the_file_begins_after_half_a_second_of_signals(tmp_path
     writer = RunWriter(tmp_path / "run.h5", {}, flush_interval=0.001)
     writer.signals(block(0, 500))
     writer.signals(block(500, 1500))
-    wait_for(lambda: writer.recorded == 2000)
+    until(lambda: writer.recorded == 2000)
     writer.results(ResultBlock(result_stream(), 0, 0.0, np.ones((1, 2))))
     writer.close()
     with RunReader(writer.path) as run:
@@ -250,7 +243,7 @@ def test_faster_than_real_time_nothing_is_dropped(tmp_path: Path) -> None:
     for number in range(200):
         writer.signals(block(number * 4096, 4096))
         writer.results(no_results())
-        wait_for(lambda: writer._backlog.n_bytes < 1 << 19)
+        until(lambda: writer._backlog.n_bytes < 1 << 19)
     writer.close()
     with RunReader(writer.path) as run:
         assert (run.n_samples, run.outcome) == (200 * 4096, "clean")

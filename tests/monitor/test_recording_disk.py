@@ -32,6 +32,7 @@ from monitor.recording import writer as writer_module
 from monitor.recording.queues import Backlog
 from monitor.recording.run_files import RetryDelay
 from monitor.recording.swmr_file import SwmrFile
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -41,13 +42,6 @@ STREAM = Stream("rig", 7, 1000.0, (Channel("a", Role.AUXILIARY), Channel("b", Ro
 def block(index: int, rows: int = 10) -> SignalBlock:
     samples = np.repeat(np.arange(index, index + rows, dtype=float)[:, None], 2, axis=1)
     return SignalBlock(STREAM, index, index / 1000.0, samples)
-
-
-def until(condition) -> None:
-    end = monotonic() + 30.0
-    while not condition():
-        assert monotonic() < end, "waited for 30 s"
-        sleep(0.002)
 
 
 def notes(writer: RunWriter) -> list[str]:

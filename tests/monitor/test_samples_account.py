@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from contextlib import closing
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -139,3 +140,22 @@ def account(reading, patch, runs, first, data):
         receive()
     receive()
     assert received + lost + rejected == sent
+
+
+def test_samples_of_a_second_plain_sender_are_rejected_and_not_lost() -> None:
+    other = NoSocket()
+    other.peer = 1
+    with closing(decoding()) as reading:
+        for k in range(400):
+            for place, socket in enumerate((reading._sockets[0], other)):
+                message = {"t": k / 100.0, "sample_rate": 100.0, "command": k, "measured": k + place}
+                reading._queue.put([msgspec.json.encode(message)], socket, k / 100.0)
+        reading._queue.put_heads()
+        items = []
+        while reading.waiting:
+            items += reading.receive(0.0)
+        reading._last_report = -1.0
+        items += reading.receive(0.0)
+    assert sum(len(item) for item in items if isinstance(item, SignalBlock)) == 400
+    events = [item for item in items if isinstance(item, Event)]
+    assert sum(event.samples for event in events) == 400 and "lost" not in str(events)

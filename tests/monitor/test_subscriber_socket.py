@@ -13,6 +13,7 @@ from monitor.transport.zeromq.endpoint import readable
 from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings, SubscriberSocket
 from monitor.wire.native import Decoder
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 LOOPBACK = "tcp://127.0.0.1:*"
@@ -205,11 +206,7 @@ def test_who_sent_what_is_thrown_away_is_known(counting):
         assert reader.disconnect() == ""
         reader = SubscriberSocket(context, zmq.Poller(), LOOPBACK, settings, bind=True)
         publisher = SignalPublisher(connect=reader.url)
-        deadline = monotonic() + 10.0
-        while not readable(reader._socket):
-            assert monotonic() < deadline
-            publisher.send(counting(0))
-            sleep(0.01)
+        until(lambda: readable(reader._socket), lambda: publisher.send(counting(0)))
         assert reader.disconnect() == "127.0.0.1"
         publisher.close()
 

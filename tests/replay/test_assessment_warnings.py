@@ -124,6 +124,23 @@ def test_a_sensor_at_its_limit(share):
     assert f"highest value, {limit:.4g} mm" in said
 
 
+@pytest.mark.parametrize("length", [2.5, 4.0])
+def test_values_that_are_held_for_a_slower_rate(length):
+    held = (np.floor(np.arange(N) / length) * length).astype(int)
+    command, measured = earthquake(T), late()
+    for name, pair, way in (
+        ("measured", (command, measured[held]), "later"),
+        ("the command", (command[held], measured), "earlier"),
+    ):
+        said = text(look(pair), "held")
+        assert said.startswith(f"{name} was sampled at {RATE / length:g} Hz")
+        assert f"seems {500.0 * (length - 1.0) / RATE:.3g} ms {way} than it is" in said
+    coarse = 0.05 * np.round(measured / 0.05)
+    ramps = np.abs((4.0 * T) % 2.0 - 1.0), np.round(8.0 * np.abs((4.0 * T - 0.05) % 2.0 - 1.0)) / 8.0
+    for pair in ((command[held], measured[held]), (command, coarse), ramps):
+        assert "held" not in codes(look(pair))
+
+
 def test_an_offset_between_two_sensors():
     found = look((earthquake(T), late() - 2.0))
     assert "lies 2 mm below the command" in text(found, "offset")

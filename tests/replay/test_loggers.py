@@ -344,14 +344,3 @@ def test_time_channels_of_tdms(tmp_path: Path) -> None:
         recording = open_recording(tmp_path / f"{name}.tdms")
         assert recording.stream.sample_rate == 40.0
         assert note is None or note in recording.notes
-
-
-def test_times_that_may_be_ms_are_reported(tmp_path: Path) -> None:
-    with TdmsWriter(tmp_path / "t.tdms") as writer:
-        columns = (("time", 2.0), ("cmd", 1.0), ("meas", 1.0))
-        writer.write_segment([ChannelObject("g", name, scale * np.arange(60)) for name, scale in columns])
-    notes = open_recording(tmp_path / "t.tdms").notes
-    assert (
-        "time has no unit and is taken as s: 0.5 Hz is unusual; for ms give --rate 500 or name the column time [ms]"
-        in notes
-    )

@@ -202,7 +202,7 @@ def test_a_bare_matrix_has_numbered_columns(tmp_path: Path) -> None:
         ({"cmd": [1, 2, "x"], "meas": [1, 2, 3]}, "cmd has 'x' at row 3"),
         ({"cmd": "none"}, "no array of numbers with two rows or more"),
         ([], "no array of numbers"),
-        ({"cmd": [1, 2, 3], "meas": [3, 4, 5]}, "no column of times: name it with --time NAME or give --rate HZ"),
+        ({"cmd": [1, 2, 3], "meas": [3, 4, 5]}, "no column of times: name it with --time NAME"),
     ],
 )
 def test_what_is_no_table_of_json_is_one_line(content: object, why: str, tmp_path: Path) -> None:
@@ -276,16 +276,3 @@ def test_units_of_other_kinds_are_left_as_they_are(command: str, measured: str, 
     recording = open_recording(as_json(tmp_path / "u.json", content))
     np.testing.assert_array_equal(samples(recording)[:, 1], -np.arange(30.0))
     assert not any("converted" in note for note in recording.notes)
-
-
-@pytest.mark.parametrize(("unit", "kind"), [("ms", np.float64), ("us", np.int64), ("ns", np.int64)])
-def test_times_since_1970_without_a_unit_are_known_by_their_size(unit: str, kind: type, tmp_path: Path) -> None:
-    ticks = {"ms": 1e3, "us": 1e6, "ns": 1e9}[unit]
-    times = np.round((1_772_443_867 + np.arange(400) / 250.0) * ticks).astype(kind)
-    np.savez(tmp_path / "e.npz", time=times, cmd=np.arange(400), meas=-np.arange(400))
-    recording = open_recording(tmp_path / "e.npz")
-    assert recording.stream.sample_rate == pytest.approx(250.0, rel=1e-6)
-    assert f"the times of time are taken as {unit} since 1970" in recording.notes
-    assert next(recording.blocks(1)).time == pytest.approx(1_772_443_867, abs=1e-3)
-    resampled = open_recording(tmp_path / "e.npz", Selection(resample=125.0))
-    assert resampled.stream.sample_rate == 125.0

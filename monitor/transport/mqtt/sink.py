@@ -9,11 +9,11 @@ from dataclasses import replace
 from time import monotonic
 
 from monitor.config import MqttSettings
+from monitor.messages import Sink
 from monitor.messages.alarms import Alarm, AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBlock
 from monitor.messages.health import BrokerStatus, Health
 from monitor.messages.requests import MAX_NOTE, Answer, NoteRequest, Request, RequestError, encode
-from monitor.transport.base import Sink
 from monitor.transport.mqtt import payloads
 from monitor.transport.mqtt.client import MqttClient
 from monitor.transport.mqtt.connection import url_of

@@ -132,20 +132,16 @@ class Forwarding(Protocol):
     @property
     def fault(self) -> str:
         """What is wrong, in one line; empty: nothing."""
-        ...
 
     def send(self, frames: Frames, /) -> object:
         """Publish a message."""
-        ...
 
     @property
     def descriptor(self) -> int:
         """Readable once `maintain` has something to do; -1: it has when the time that it returned has passed."""
-        ...
 
     def maintain(self) -> float:
         """Do what is due besides sending; return the s until something is due again."""
-        ...
 
 
 def forward(publisher: Forwarding, rest: bytes) -> None:

@@ -6,7 +6,7 @@ import threading
 from queue import SimpleQueue
 from typing import Protocol
 
-from monitor.transport.base import Sink
+from monitor.messages import Sink
 from monitor.transport.zeromq.publisher_process import PublisherProcess
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
 from monitor.wire.native import Frames
@@ -21,25 +21,20 @@ class Publisher(Protocol):
     @property
     def url(self) -> str:
         """Where it is bound, with its port, or the address of a stream."""
-        ...
 
     @property
     def dropped(self) -> int:
         """Messages that were dropped before any subscriber got them."""
-        ...
 
     @property
     def fault(self) -> str:
         """What is wrong, in one line; empty: nothing."""
-        ...
 
     def send(self, frames: Frames) -> None:
         """Send without blocking."""
-        ...
 
     def close(self, linger: float = 0.0) -> None:
         """Close, after up to `linger` s for what is queued."""
-        ...
 
 
 class PublisherSink(Sink):

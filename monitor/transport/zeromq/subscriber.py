@@ -17,7 +17,7 @@ from monitor.transport.base import TransportError
 from monitor.transport.zeromq.endpoint import MESSAGES_PER_SECOND
 from monitor.transport.zeromq.message_queue import Message, MessageQueue, Origin, UnusedSamples
 from monitor.transport.zeromq.subscriber_socket import ConnectionEvent, SubscriberSettings, SubscriberSocket
-from monitor.wire.native import Frames
+from monitor.wire.native import Frames, OtherSenderError
 
 _READ_BATCH, _MAX_BATCHES = 256, 40  # messages per socket, and batches of one read
 _DECODE_BATCH, _DECODE_BYTES = 256, 1 << 23  # messages and bytes of one `receive`
@@ -46,15 +46,12 @@ class Unused(Protocol[Item]):
 
     def use(self, item: Item, /) -> Item | None:
         """Note an item that is used; return one to insert before it."""
-        ...
 
     def add(self, frames: Frames, rows: int | None = None) -> UnusedSamples:
         """Count the samples of a message that is not used."""
-        ...
 
     def take_ends(self) -> list[Item]:
         """Return items for streams that end with unused messages."""
-        ...
 
 
 class Held(Protocol[Produced]):
@@ -64,7 +61,6 @@ class Held(Protocol[Produced]):
 
     def flush(self) -> Sequence[Produced | Event]:
         """Return it: no more comes for now."""
-        ...
 
 
 @dataclass(slots=True)
@@ -298,7 +294,7 @@ class Subscriber(Generic[Item]):
         except ValueError as problem:
             self._rejections.messages += 1
             self._rejections.reason = self._rejections.reason or str(problem)
-            self._add_unused(arrival, self._rejections)
+            self._add_unused(arrival, self._rejections, shown=not isinstance(problem, OtherSenderError))
             return
         arrival.socket.reset_backoff()
         for item in items:
@@ -312,9 +308,10 @@ class Subscriber(Generic[Item]):
             found.append((end, arrived))
         found.append((item, arrived))
 
-    def _add_unused(self, message: Message, count: _UnusedCount) -> None:
+    def _add_unused(self, message: Message, count: _UnusedCount, *, shown: bool = True) -> None:
         if self._unused is not None:
-            count.add(self._unused.add(message.frames, message.dropped))
+            samples = self._unused.add(message.frames, message.dropped)
+            count.add(samples if shown else UnusedSamples(0, sum(samples)))
             self._unused_at = message.time
 
     def _report(self, now: float, found: list[tuple[Item | Event, float]]) -> None:
