@@ -18,7 +18,7 @@ from .embedding.tracking import EmbeddedTracking as EmbeddedTracking
 from .embedding.tracking import step_tracking as step_tracking
 from .engine.monitor import Monitor as Monitor
 from .engine.monitor import Update as Update
-from .ensembles.reader import read_ensemble as read_ensemble
+from .ensembles.files import read_ensemble as read_ensemble
 from .indicators.adaptive_phase_amplitude import AdaptivePhaseAmplitudeIndices as AdaptivePhaseAmplitudeIndices
 from .indicators.band_pass import BandPass as BandPass
 from .indicators.base import Snapshot as Snapshot

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from monitor.config import ReliabilitySettings
-from monitor.ensembles.reader import read_ensemble
+from monitor.ensembles.files import read_ensemble
 from monitor.messages.blocks import Samples
 from monitor.reliability.decision import DecisionLimits
 from monitor.reliability.ensemble import Ensemble

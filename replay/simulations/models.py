@@ -73,7 +73,7 @@ def simulate_ensemble(
     ValueError : a number is out of range, or the file cannot be written.
     WorkersLostError : the workers are gone; the same call goes on from what is written.
     """
-    from monitor.ensembles.writer import EnsembleWriter
+    from monitor.ensembles.files import EnsembleWriter
 
     # before an unusable file is created
     if seed < 0:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from monitor.ensembles.reader import read_ensemble
+from monitor.ensembles.files import read_ensemble
 from monitor.messages.blocks import Channel, Samples, SignalBlock
 from monitor.reliability.curves import Reliability
 from monitor.reliability.ensemble import Ensemble

@@ -24,8 +24,8 @@ import h5py
 import numpy as np
 
 from monitor.config import SettingsError, load_settings
+from monitor.ensembles.files import read_ensemble
 from monitor.ensembles.plan_files import read_tolerance_table
-from monitor.ensembles.reader import read_ensemble
 from monitor.reliability.ensemble import EnsembleError
 from monitor.reliability.tolerance import ToleranceError
 from replay.formats import RecordingError, Selection, open_recording

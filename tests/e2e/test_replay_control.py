@@ -28,8 +28,6 @@ from monitor.messages.requests import (
     SpeedRequest,
     StateRequest,
     StepRequest,
-    decode_answer,
-    encode,
 )
 from monitor.transport.zeromq.request_client import RequestClient
 from monitor.transport.zeromq.signals import SignalSubscriber
@@ -171,55 +169,6 @@ def test_a_replay_is_controlled_from_its_first_sample_to_its_last_block(play, re
     blocks = take(source, lambda blocks: bool(blocks) and blocks[-1].last)
     np.testing.assert_array_equal(counted(blocks), np.arange(900, 1000))
     assert (len(blocks[-1]), blocks[-1].index) == (0, 100)
-
-
-def test_requests_at_once_are_carried_out_and_answered_in_their_order(play, record) -> None:
-    player = play(record(), "--paused")
-    places = [0.1 * k for k in range(1, 41)]
-    numbers = [player.client.send(SeekRequest(seconds=place)) for place in places]
-    answers: list[Answer] = []
-    while len(answers) < len(numbers):
-        more = player.client.answers(PATIENCE)
-        assert more
-        answers += more
-    assert [answer.id for answer in answers] == numbers
-    assert [answer.state.position for answer in answers] == pytest.approx(places)
-    epochs = [answer.state.epoch for answer in answers]
-    assert epochs == sorted(set(epochs))
-
-
-def test_hostile_bytes_are_refused_and_harm_nobody(play, record) -> None:
-    player = play(record(), "--paused")
-    with zmq.Context() as context, context.socket(zmq.DEALER) as hostile:
-        hostile.setsockopt(zmq.LINGER, 0)
-        hostile.connect(player.requests)
-        pieces = [b"", b"{}", b"\xff" * 300, b"[" * 16000, b'{"request":"seek","seconds":NaN}', b'{"type":"pause"}']
-        for piece in pieces:
-            hostile.send(piece)
-            assert hostile.poll(1000 * PATIENCE)
-            assert not decode_answer(hostile.recv_multipart()[-1]).ok
-        hostile.send_multipart([b'{"request":"resume"}'] * 9)
-        assert not decode_answer(hostile.recv_multipart()[-1]).ok
-        hostile.send(b"x" * (1 << 20))  # cuts its own connection
-    assert not player.tell(StateRequest()).playing
-
-
-def test_a_client_that_goes_or_never_reads_holds_up_nobody(play, record) -> None:
-    player = play(record(), "--paused")
-    with zmq.Context() as context:
-        with context.socket(zmq.DEALER) as stale:
-            stale.setsockopt(zmq.LINGER, 1000)
-            stale.connect(player.requests)
-            stale.send(encode(SeekRequest(seconds=2.0)))
-        # it has gone, and what it asked is done
-        player.until(lambda state: state.position == 2.0)
-        with context.socket(zmq.DEALER) as deaf:
-            deaf.setsockopt(zmq.LINGER, 0)
-            deaf.setsockopt(zmq.RCVHWM, 1)
-            deaf.connect(player.requests)
-            for _ in range(40):
-                deaf.send(encode(StateRequest()))
-            assert player.tell(SeekRequest(seconds=3.0)).position == 3.0
 
 
 def test_it_takes_requests_where_it_is_told_to(play, record, free_url) -> None:

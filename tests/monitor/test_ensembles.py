@@ -8,8 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from monitor.ensembles.reader import read_ensemble
-from monitor.ensembles.writer import EnsembleWriter
+from monitor.ensembles.files import EnsembleWriter, read_ensemble
 from monitor.reliability.ensemble import EnsembleError
 from tests.oracles.ensemble_files import GAP, N_REALIZATIONS, N_TIMES, RESPONSE, TIME, check, make, write, writer_at
 

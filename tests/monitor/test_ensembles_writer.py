@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 import pytest
 
-from monitor.ensembles.reader import read_ensemble
+from monitor.ensembles.files import read_ensemble
 from monitor.reliability.ensemble import EnsembleError
 from tests.oracles.ensemble_files import (
     GAP,
@@ -244,7 +244,7 @@ def test_nothing_is_left_of_a_file_that_could_not_be_laid_out(tmp_path, monkeypa
     def refuse(*_):
         raise RuntimeError("Unable to flush file\n, errno = 28")
 
-    monkeypatch.setattr("monitor.ensembles.writer._write_layout", refuse)
+    monkeypatch.setattr("monitor.ensembles.files._write_layout", refuse)
     with pytest.raises(EnsembleError, match="Unable to flush file , errno = 28"):
         writer_at(tmp_path / "a.h5")
     assert not [*tmp_path.iterdir()]

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor, warm_up
-from monitor.ensembles.reader import read_ensemble
-from monitor.ensembles.writer import EnsembleWriter
+from monitor.ensembles.files import EnsembleWriter, read_ensemble
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.reliability import accumulation, counts, curves
 from monitor.reliability import site as one_site

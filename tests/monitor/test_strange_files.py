@@ -11,8 +11,8 @@ import pytest
 
 from monitor.__main__ import main
 from monitor.config import SettingsError, load_settings
+from monitor.ensembles.files import read_ensemble
 from monitor.ensembles.plan_files import read_tolerance_table
-from monitor.ensembles.reader import read_ensemble
 from monitor.messages.blocks import Column
 from monitor.recording import RunFileError, RunReader
 from monitor.reliability.ensemble import EnsembleError

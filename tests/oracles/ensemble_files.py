@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.ensembles.writer import EnsembleWriter
+from monitor.ensembles.files import EnsembleWriter
 
 N_TIMES, N_REALIZATIONS, STEP = 30, 500, 100
 TIME = 0.1 * np.arange(N_TIMES)

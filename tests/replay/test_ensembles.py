@@ -6,7 +6,7 @@ import h5py
 import numpy as np
 import pytest
 
-from monitor.ensembles.reader import read_ensemble
+from monitor.ensembles.files import read_ensemble
 from replay.simulations import simulation
 from replay.simulations.models import MODELS, ensemble_model, realizations, simulate_ensemble
 from sim.ensembles import BLOCK, realization_block, replicates

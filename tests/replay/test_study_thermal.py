@@ -9,8 +9,7 @@ from scipy.optimize import least_squares
 from replay.papers.thermal.blocks import parameter_space
 from replay.papers.thermal.compliance import Compliance, correct_bias
 from replay.papers.thermal.limit import by_monte_carlo, standard_error
-from replay.papers.thermal.study import run_study
-from replay.papers.thermal.validation import VALIDATED, accreditation_sites, fit_run, validation_sites
+from replay.papers.thermal.study import VALIDATED, accreditation_sites, fit_run, run_study, validation_sites
 from sim.models.thermal_population import Conductivity, Specimens, characterize
 from sim.models.thermal_slab import series_temperature
 from sim.models.thermal_tables import (

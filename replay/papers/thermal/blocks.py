@@ -12,8 +12,7 @@ import numpy as np
 
 from monitor.text.blocks import Block, Column, Data, Figure, Points, Table, Text, Tone, words
 from replay.papers.thermal.compliance import RULE, FailureProbability
-from replay.papers.thermal.study import LevelStudy, ThermalStudy
-from replay.papers.thermal.validation import VALIDATED, RunFits, ToleranceResult
+from replay.papers.thermal.study import VALIDATED, LevelStudy, RunFits, ThermalStudy, ToleranceResult
 from replay.pictures import new_drawing
 from sim.models.thermal_population import Characterization, Conductivity, PropertyFit
 from sim.models.thermal_slab import SlabTest
