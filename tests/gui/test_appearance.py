@@ -175,7 +175,7 @@ def test_the_operator_changes_nothing(fed, hybrid_arrivals, tmp_path):
 
     hands = fed()
     hands.played.say(*hybrid_arrivals[:20])
-    hands.until(lambda: len(hands.tile_texts) == 3)
+    hands.until(lambda: len(hands.tile_texts) == 6)
     actions = hands.program.actions
     hands.key("N")
     hands.type("half a no")
