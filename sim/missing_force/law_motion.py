@@ -45,6 +45,7 @@ class LawResponse(Unbounded):
     problem : structure, load, sensors and samples. All loads must be known.
     laws : for each force its terms.
     sigma : (s,) standard deviations of the sensors.
+    least_yield : m, of a force with memory.
 
     Raises
     ------
@@ -54,6 +55,7 @@ class LawResponse(Unbounded):
     problem: ForceProblem
     laws: Sequence[Sequence[Term]]
     sigma: Samples
+    least_yield: float = -np.inf
     _shape: Integers = field(init=False)
     _at: Integers = field(init=False)
     _sampled: Flags = field(init=False)
@@ -90,6 +92,17 @@ class LawResponse(Unbounded):
         return (*terms, *(f"{name}0_{dof + 1}" for name in "xv" for dof in range(n)), *first)
 
     @property
+    def lower(self) -> Samples:
+        """(p,): that of a yield displacement, else none."""
+        limits = [each.exponent == -1 for law in self.laws for each in law]
+        return np.where(np.pad(limits, (0, len(self.names) - len(limits))).astype(bool), self.least_yield, -np.inf)
+
+    @property
+    def sensor(self) -> Integers:
+        """(n,): of which sensor each sample is."""
+        return np.asarray(np.nonzero(self._sampled)[1])
+
+    @property
     def observed(self) -> Samples:
         """(n,): the samples that are not missing over their noise, time after time."""
         return np.asarray((self.problem.observed / self.sigma)[self._sampled])
@@ -101,7 +114,8 @@ class LawResponse(Unbounded):
         d = p - len(self._shape)
         state, by = np.empty((m, count, d)), np.empty((m, count, d, p))
         forces, forces_by = np.empty((m, count, problem.n_forces)), np.empty((m, count, problem.n_forces, p))
-        load = np.ascontiguousarray(np.asarray(problem.load) @ problem.physics.input[n:].T)
+        ground = np.asarray(problem.ground) @ np.asarray(problem.forces)
+        load = np.hstack([np.asarray(problem.load) @ problem.physics.input[n:].T, ground])
         law_motion(
             problem.physics.system, np.ascontiguousarray(problem.physics.unknown[n:]),
             np.ascontiguousarray(problem.forces, dtype=np.float64), self._shape, self._at,
@@ -132,7 +146,7 @@ class LawResponse(Unbounded):
 
 
 class Room(NamedTuple):
-    """What steps work in: the load, (n,), a state and its derivatives, and numbers of forces, see `law_rates`."""
+    """What steps work in: the load, (n + f,), a state and its derivatives, and numbers of forces, see `law_rates`."""
 
     load: Samples
     z: Samples
@@ -151,18 +165,20 @@ def law_motion(
     Parameters
     ----------
     system, unknown, places, shape, at : of `Model`.
-    load : (N, n), as accelerations, linear between instants. time : (N,). substeps : (N - 1,).
+    load : (N, n + f), as accelerations, and those of the ground along the forces, linear between instants.
+    time, substeps : (N,), (N - 1,).
     parameters : (m, k + d): coefficients, and the state at the first instant.
     state, sensitivities : (m, N, d), (m, N, d, k + d), filled. Not finite from where a motion diverges.
     forces, forces_by : (m, N, f), (m, N, f, k + d), filled: what the laws amount to.
     """
     (n, f), (k, p) = places.shape, (len(shape), parameters.shape[1])
-    d, rubs = p - k, np.zeros(f, np.bool_)
+    d, rubs, drags = p - k, np.zeros(f, np.bool_), np.zeros(f, np.bool_)
     memory = 2 * n - 1 + np.cumsum(shape[:, 4] > 0)
     for j in range(k):
         rubs[at[j]] |= shape[j, 2] == 0 and shape[j, 3] == 1 and shape[j, 4] == 0
-    model = Model(system, unknown, places, shape, at, memory, rubs, np.empty(k), np.zeros(f, np.int64))
-    largest, loads = np.zeros(f), np.empty((2, n))
+        drags[at[j]] |= shape[j, 4] == -2
+    model = Model(system, unknown, places, shape, at, memory, rubs, drags, np.empty(k), np.zeros(f, np.int64))
+    largest, loads = np.zeros(f), np.empty((2, n + f))
     now, room = _state(d, f, p), _room(d, n, f, p, max(k, f))
     # the forces are those of the state that was last computed
     end = State(np.empty(d), np.empty((d, p)), np.empty(d), np.empty((d, p)), now.force, now.force_by)
@@ -218,7 +234,7 @@ def _state(d: int, f: int, p: int) -> State:
 
 @part
 def _room(d: int, n: int, f: int, p: int, wide: int) -> Room:
-    return Room(np.empty(n), np.empty(d), np.empty((d, p)), np.empty((6 + f + p, wide)))
+    return Room(np.empty(n + f), np.empty(d), np.empty((d, p)), np.empty((6 + 2 * f + p, wide)))
 
 
 @part
