@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class ForceBand:
     scores : rms of (estimate - truth) / standard error, of each coefficient where the law is the right one.
     nothing : share of the records of which it is said that nothing is missing.
     doubts : how often each was said.
-    seconds : of one record, median.
+    seconds : of the processor, of one record, median.
     """
 
     case: str
@@ -66,9 +66,9 @@ def judge(name: str, seed: int) -> dict[str, Any]:
     """Return what was found in one record, as numbers and words."""
     case = CASES[name]
     known = known_force(case, seed)
-    began = perf_counter()
+    began = process_time()
     found = find_missing_force(known.recording, known.model)
-    seconds, squares = perf_counter() - began, float(np.mean(known.force**2))
+    seconds, squares = process_time() - began, float(np.mean(known.force**2))
     ways = ((found.recovered.force, found.recovered.force_sd), (found.force, found.force_sd))
     errors = [force[:, 0] - known.force for force, _ in ways]
     spreads = [sd[:, 0] for _, sd in ways]
@@ -110,12 +110,11 @@ def summary(name: str, rows: Sequence[dict[str, Any]]) -> ForceBand:
     with np.errstate(divide="ignore", invalid="ignore"):
         width = np.sqrt(variances.mean(axis=0) / squares.mean(axis=0))
         error = np.sqrt(squares.mean(axis=0) / whole)
-    pair = [
-        tuple(each.tolist())
-        for each in (covered.mean(axis=0), covered.std(axis=0) / np.sqrt(len(rows)), width, error)
-    ]
+    spread = covered.std(axis=0) / np.sqrt(len(rows))
+    first, second, third, fourth = ((float(a), float(b)) for a, b in (covered.mean(axis=0), spread, width, error))
+    laws = Counter(row["law"] or "none" for row in rows)
     return ForceBand(
-        name, len(rows), *pair, dict(Counter(row["law"] or "none" for row in rows).most_common()),
+        name, len(rows), first, second, third, fourth, dict(laws.most_common()),
         dict(zip(names, np.asarray(scores).tolist(), strict=True)), float(np.mean([row["nothing"] for row in rows])),
         dict(doubts.most_common()), float(np.median([row["seconds"] for row in rows])),
     )  # fmt: skip

@@ -59,6 +59,8 @@ CASES = {
     "Bouc-Wen, 30 % noise": Case("hysteretic", _HYSTERETIC, (25.0, 0.25), noise=0.3),
     "nothing": Case("nothing", ""),
     "a cubic spring, mass 10 % too large": Case("cubic", "a, x^3", (-0.1, 20.0), factors=(1.1, 1.0, 1.0)),
+    "stiffness 10 % too large": Case("nothing", "x", (-0.1 * (2.0 * np.pi) ** 2,), factors=(1.0, 1.0, 1.1)),
+    "damping 50 % too large": Case("nothing", "v", (-0.02 * 2.0 * np.pi,), factors=(1.0, 1.5, 1.0)),
     "Bouc-Wen, a quarter of 2401 instants": Case("hysteretic", _HYSTERETIC, (25.0, 0.25), kept=0.25, rate=200.0),
 }
 

@@ -63,18 +63,6 @@ class Term:
             result = result * (np.sign(v) if self.v_power else np.tanh(v / width))
         return np.asarray(result)
 
-    def slopes(self, x: Samples, v: Samples, width: float) -> tuple[Samples, Samples]:
-        """Return derivatives by x and v."""
-        by_x = np.zeros(np.broadcast(x, v).shape)
-        by_v = by_x.copy()
-        if self.x_power:
-            by_x = Term("", self.x_power - 1, not self.x_odd, self.v_power, self.v_odd).of(x, v, width) * self.x_power
-        if self.v_power:
-            by_v = Term("", self.x_power, self.x_odd, self.v_power - 1, not self.v_odd).of(x, v, width) * self.v_power
-        elif self.v_odd:
-            by_v = Term("", self.x_power, self.x_odd).of(x, v, width) * (1.0 - np.tanh(v / width) ** 2) / width
-        return by_x, by_v
-
 
 def term(name: str) -> Term:
     """Return the term of a name: constant, x, x^3, |x|x, v, v|v|, sign v, x^2 v and products of these; a; Bouc-Wen 2.

@@ -18,7 +18,6 @@ from sim.missing_force.state_space import (
     Modal,
     Physics,
     Sensor,
-    Steps,
     augmented,
     intervals,
     loaded_steps,
@@ -203,14 +202,15 @@ class ForceProblem:
         smoothed = np.empty((len(self.time), len(outputs)))
         joint = np.empty((len(self.time), len(outputs), len(outputs)))
         smooth_backward(
-            steps.transition, steps.covariance, steps.which, steps.shift, rows, variance, self.observed, means,
-            covariances, places, outputs, smoothed, joint,
+            *steps, rows, variance, self.observed, means, covariances, places, outputs, smoothed, joint,
         )  # fmt: skip
         return SmoothedForce(self.time, smoothed, joint, self.n_forces, total)
 
     def _filtered(
         self, priors: Sequence[Matern], sigma: Samples, *, keep: bool
-    ) -> tuple[float, Samples, Samples, Integers, Augmented, Steps, Samples, Samples]:
+    ) -> tuple[
+        float, Samples, Samples, Integers, Augmented, tuple[Samples, Samples, Integers, Samples], Samples, Samples
+    ]:
         modes = self._modal
         system = augmented(modes.physics, priors)
         if not np.all(np.asarray(sigma) > 0.0):
@@ -244,7 +244,7 @@ class ForceProblem:
             transition, noise, which, shift, rows, variance, observed, mean, covariance, means, covariances, places
         )  # fmt: skip
         total = total if np.isfinite(total) and not overflown else -np.inf
-        return total, means, covariances, places, system, Steps(transition, noise, which, shift), rows, variance
+        return total, means, covariances, places, system, (transition, noise, which, shift), rows, variance
 
 
 def _sampled(

@@ -12,10 +12,9 @@ from monitor.__main__ import main
 from monitor.commands.output import to_json_types
 from monitor.text.blocks import to_json
 from replay.formats.units import STANDARD_GRAVITY
-from replay.papers.loop import benchmark, compensators, pictures, stability
-from replay.papers.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
+from replay.papers.loop import benchmark, pictures, stability
+from replay.papers.loop.benchmark import CASES, COMPENSATORS, CRITERIA, SCENARIOS, Benchmark, SampleLoss, lost_samples
 from replay.papers.loop.blocks import study_blocks
-from replay.papers.loop.compensators import COMPENSATORS, RunningLoss, SampleLoss
 from replay.papers.loop.stability import CompensatedRun, IndicatorWarning, Stability, beyond_since, run_stability
 from replay.papers.loop.study import LoopStudy, draw_statistics, paired_ratio, run_study
 from replay.pictures import save_figures
@@ -186,8 +185,8 @@ def test_a_number_of_draws_out_of_range_is_refused(number) -> None:
 def test_lost_samples_are_of_the_draw_alike_for_any_number_of_others() -> None:
     streams = tuple(benchmark._stream(5, number, benchmark._OF_LOSS) for number in range(4))
     tests = np.repeat([False, True, True], 4)
-    lost = RunningLoss(SampleLoss(0.3, streams, tests), 2)
-    of_two = RunningLoss(SampleLoss(0.3, streams[:2], tests[::2]), 2)
+    lost = lost_samples(SampleLoss(0.3, streams, tests), 2)
+    of_two = lost_samples(SampleLoss(0.3, streams[:2], tests[::2]), 2)
     steps = np.array([next(lost) for _ in range(2000)])
     assert steps.shape == (2000, 2, 12) and not steps[..., :4].any()
     np.testing.assert_array_equal(steps[..., 4:8], steps[..., 8:])
@@ -205,7 +204,7 @@ def test_there_is_no_alarm_at_a_smaller_delay(monkeypatch) -> None:
 
     Warnings are of the loop without compensation: the others, each a loop of its own, are not run.
     """
-    for each in (stability, compensators):
+    for each in (stability, benchmark):
         monkeypatch.setattr(each, "COMPENSATORS", ("none",))
     monkeypatch.setattr(stability, "_DURATION", 30.0)
     monkeypatch.setattr(stability, "_DELAYS", (0.6, 4.0))

@@ -14,8 +14,7 @@ from monitor.messages.blocks import Samples
 from monitor.text.blocks import Block, Column, Data, Figure, Table, Text, Tone, words
 from monitor.text.numbers import number
 from replay.papers.loop import pictures
-from replay.papers.loop.benchmark import CASES, CRITERIA, SCENARIOS, Benchmark
-from replay.papers.loop.compensators import COMPENSATORS
+from replay.papers.loop.benchmark import CASES, COMPENSATORS, CRITERIA, SCENARIOS, Benchmark
 from replay.papers.loop.stability import EARLY, Stability
 from replay.papers.loop.study import LoopStudy, draw_statistics, paired_ratio
 from sim.laboratory.building import Case

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.papers.loop.benchmark import CASES, CRITERIA
-from replay.papers.loop.compensators import COMPENSATORS
+from replay.papers.loop.benchmark import CASES, COMPENSATORS, CRITERIA
 from replay.papers.loop.stability import EARLY, Stability
 from replay.papers.loop.study import LoopStudy
 from replay.pictures import new_drawing

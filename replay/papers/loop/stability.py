@@ -13,7 +13,7 @@ from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay import Progress, silent
 from replay.assessment.run import assess
 from replay.formats.recordings import ArrayRecording
-from replay.papers.loop.compensators import COMPENSATORS, SideBySide
+from replay.papers.loop.benchmark import COMPENSATORS, SideBySide
 from sim.excitation.excitations import Earthquake
 from sim.laboratory.actuator import ActuatorState, Schedule
 from sim.laboratory.elements import LinearSpring
