@@ -1,11 +1,12 @@
-"""Whether a missing force is within its band, by case: `python -m benchmarks.force_bands`, a hundred seeds each."""
+"""Whether a missing force is within its band, by case: `python -m benchmarks.force_bands [--quick]`, 100 seeds."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,7 +21,6 @@ from rich.table import Table
 from benchmarks.force_records import CASES, known_force
 from replay.identification.missing_force import find_missing_force
 
-SUMMARY = "coverage and width of a missing force's band, and its law, in ten cases"
 SEEDS = 100
 _BAND = 1.96
 
@@ -54,12 +54,6 @@ class ForceBand:
     nothing: float
     doubts: dict[str, int]
     seconds: float
-
-
-def run(quick: bool) -> Iterator[ForceBand]:
-    """Yield the cases, of two seeds where it must be quick."""
-    for name in CASES:
-        yield summary(name, [judge(name, seed) for seed in range(2 if quick else SEEDS)])
 
 
 def judge(name: str, seed: int) -> dict[str, Any]:
@@ -165,23 +159,28 @@ def main(words: Sequence[str] | None = None) -> int:
     """Judge cases and seeds in processes, each in a line of a file, from which the table is made at any time."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.force_bands", description=__doc__)
     parser.add_argument("cases", nargs="*", metavar="CASE", help="beginning of a name; all by default")
-    parser.add_argument("--seeds", type=int, default=SEEDS, help="0 to this")
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument(
-        "--rows", type=Path, required=True, help="a file of lines of JSON; what it has is not done again"
-    )
+    parser.add_argument("--seeds", type=int, default=SEEDS, help=f"0 to this (default {SEEDS})")
+    parser.add_argument("--quick", action="store_true", help="two seeds: does it run")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--rows", type=Path, help="a file of lines of JSON; what it has is not done again")
     arguments = parser.parse_args(words)
     chosen = [name for name in CASES if not arguments.cases or any(map(name.startswith, arguments.cases))]
-    arguments.rows.touch()
-    rows = [json.loads(line) for line in arguments.rows.read_text(encoding="utf-8").splitlines()]
+    kept: Path = arguments.rows or Path(os.devnull)
+    kept.touch()
+    rows = [json.loads(line) for line in kept.read_text(encoding="utf-8").splitlines()]
     done = {(row["case"], row["seed"]) for row in rows}
     # the seeds of all cases in turn, so that a part of them is a part of each
-    wanted = [(name, seed) for seed in range(arguments.seeds) for name in chosen if (name, seed) not in done]
-    with get_context("spawn").Pool(arguments.processes) as pool, arguments.rows.open("a", encoding="utf-8") as file:
+    wanted = [
+        (name, seed)
+        for seed in range(2 if arguments.quick else arguments.seeds)
+        for name in chosen
+        if (name, seed) not in done
+    ]
+    with get_context("spawn").Pool(arguments.processes) as pool, kept.open("a", encoding="utf-8") as file:
         for row in pool.imap_unordered(_judged, wanted):
             print(json.dumps(row), file=file, flush=True)
             rows.append(row)
-    found = [summary(name, [row for row in rows if row["case"] == name]) for name in chosen]
+    found = [summary(name, of) for name in chosen if (of := [row for row in rows if row["case"] == name])]
     Console(width=220).print(table(found))
     return 0
 

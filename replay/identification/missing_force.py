@@ -138,7 +138,7 @@ def find_missing_force(recording: Recording, model: ForceModel, progress: Progre
     found = FoundForce(problem, recovered, laws, force, sd, weights, share, nothing, warnings, notes)
     doubts = (*warnings, *_doubts(model, found, wide))
     if weights[0] < 0.5:
-        doubts += tuple(_wrong_parameters(model, problem, laws[int(np.argmax(weights[1:]))]))
+        doubts += tuple(_wrong_parameters(model, problem, laws[0]))
     return replace(found, warnings=doubts)
 
 
