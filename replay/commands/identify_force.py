@@ -16,7 +16,7 @@ from monitor.system.files import check_regular
 from monitor.system.safe_text import printable
 from monitor.text.blocks import Block, Column, Data, Figure, Table, Text, Tone, to_json, words
 from replay.commands import column_selection
-from replay.identification.missing_force import force_drawing
+from replay.identification.missing_force import LARGEST_RESIDUAL, find_missing_force, force_drawing
 from replay.pictures import save_figures
 from replay.tables import print_blocks, report_console
 
@@ -36,7 +36,6 @@ def run(arguments: argparse.Namespace) -> int:
     _check(arguments)
     from replay.formats import Selection, hdf5, mat73, open_recording, run_file
     from replay.identification.force_model import read_force_model
-    from replay.identification.missing_force import find_missing_force
 
     path: Path = arguments.files[0]
     model = read_force_model(arguments.model)
@@ -94,12 +93,14 @@ def _record(path: Path, model_path: Path, model: ForceModel, found: FoundForce) 
         "instants": len(time),
         "forces": [_force(model, found, e) for e in range(len(model.missing))],
         "nothing_missing": all(found.nothing),
-        "laws": [_law(law, chance) for law, chance in zip(found.laws, found.weights[1:].tolist(), strict=True)],
+        "laws": [
+            _law(found, law, chance) for law, chance in zip(found.laws, found.weights[1:].tolist(), strict=True)
+        ],
         "noise": {
             "known": recovered.sigma_known,
             "sensors": [
                 {"channel": each.channel, "dof": each.dof, "quantity": each.quantity, "sd": float(sd)}
-                for each, sd in zip(model.sensor, recovered.sigma, strict=True)
+                for each, sd in zip(model.sensor, found.noise, strict=True)
             ],
         },
         "orders": {str(order): chance for order, chance in recovered.orders.items()},
@@ -118,46 +119,41 @@ def _record(path: Path, model_path: Path, model: ForceModel, found: FoundForce) 
 
 def _force(model: ForceModel, found: FoundForce, e: int) -> dict[str, Any]:
     # where the load is not known the band is as wide as without a record
-    known = np.isfinite(np.asarray(found.problem.load)).all(axis=1)
+    known = np.isfinite(np.asarray(found.problem.load)).all(axis=1) & np.isfinite(found.force[:, e])
     force, sd, time = (each[known] for each in (found.force[:, e], found.force_sd[:, e], found.recovered.time))
-    at, place = int(np.argmax(np.abs(force))), model.missing[e]
+    place, at = model.missing[e], int(np.argmax(np.abs(force))) if len(force) else None
+    # of a force that is nowhere known, or of which no sensor sees a constant part
+    numbers = dict.fromkeys(("rms", "rms_sd", "mean", "largest", "largest_sd", "largest_at"), np.nan)
+    if at is not None:
+        sizes = [float(np.sqrt(np.mean(each**2))) for each in (force, sd)]
+        mean = float(np.mean(force)) if found.sees_constant else np.nan
+        largest = [float(each[at]) for each in (force, sd, time)]
+        numbers = dict(zip(numbers, (*sizes, mean, *largest), strict=True))
     return {
         "place": place.name,
         "dof": place.dof,
         "between": place.between,
-        "rms": float(np.sqrt(np.mean(force**2))),
-        "rms_sd": float(np.sqrt(np.mean(sd**2))),
-        "largest": float(force[at]),
-        "largest_sd": float(sd[at]),
-        "largest_at": float(time[at]),
+        **numbers,
+        "known": float(np.mean(known)),
         "share": float(found.share[e]),
         "seen": float(found.recovered.seen[e]),
         "nothing_missing": found.nothing[e],
     }
 
 
-def _law(law: LawFit, chance: float) -> dict[str, Any]:
-    fit = law.fit
-    errors = law.standard_errors if _explains(law) else np.full(len(law.names), np.nan)
+def _law(found: FoundForce, law: LawFit, chance: float) -> dict[str, Any]:
+    residual = found.residual(law)
+    errors = law.standard_errors if residual <= LARGEST_RESIDUAL else np.full(len(law.names), np.nan)
     return {
         "terms": list(law.names),
         "coefficients": dict(zip(law.names, law.coefficients.tolist(), strict=True)),
         "standard_errors": dict(zip(law.names, errors.tolist(), strict=True)),
         "units": dict(zip(law.names, _units(law), strict=True)),
-        "curve_fit": dict(zip(law.names, law.curve.coefficients.tolist(), strict=True)),
-        "explained": law.explained.tolist(),
         "criterion": law.criterion,
         "probability": chance,
-        "residual_over_noise": None if fit is None else fit.sigma,
-        "diverges": fit is None,
+        "residual_over_noise": None if law.fit is None else residual,
+        "diverges": law.fit is None,
     }
-
-
-def _explains(law: LawFit) -> bool:
-    """Return whether the residual is about the noise: only then do standard errors hold."""
-    from replay.identification.missing_force import LARGEST_RESIDUAL
-
-    return law.fit is not None and law.fit.sigma <= LARGEST_RESIDUAL
 
 
 def _units(law: LawFit) -> list[str]:
@@ -189,10 +185,8 @@ def force_blocks(path: Path, model_path: Path, model: ForceModel, found: FoundFo
     fitted = [law for law in found.laws if np.isfinite(law.criterion)]
     shown = [law for i, law in enumerate(fitted) if i == 0 or _is_determined(law)][:_LAWS_SHOWN]
     if shown and any(any(law.laws) for law in shown):
-        yield _laws(shown, [place.name for place in model.missing])
-    sensors = ", ".join(
-        f"{each.channel} {sd:.3g}" for each, sd in zip(model.sensor, found.recovered.sigma, strict=True)
-    )
+        yield _laws(shown, [place.name for place in model.missing], [found.residual(law) for law in shown])
+    sensors = ", ".join(f"{each.channel} {sd:.3g}" for each, sd in zip(model.sensor, found.noise, strict=True))
     known, n = "given" if found.recovered.sigma_known else "estimated", len(found.recovered.time)
     yield Text(f"noise, {known}, SI: {sensors}; {n} instants")
     yield Figure("missing-force", partial(force_drawing, found, [place.name for place in model.missing]))
@@ -205,27 +199,25 @@ def _is_determined(law: LawFit) -> bool:
     return bool(np.all(np.abs(law.coefficients) > _BAND * law.standard_errors))
 
 
-def _laws(laws: list[LawFit], places: Sequence[str]) -> Table:
+def _laws(laws: list[LawFit], places: Sequence[str], residuals: Sequence[float]) -> Table:
     rows: list[Sequence[object] | None] = []
-    for law in laws:
+    for law, residual in zip(laws, residuals, strict=True):
         rows += [None] if rows else []
-        ends: tuple[object, ...] = None if law.fit is None else law.fit.sigma, law.criterion - laws[0].criterion
+        ends: tuple[object, ...] = residual, law.criterion - laws[0].criterion
         done = 0
-        for place, own, explained in zip(places, law.laws, law.explained.tolist(), strict=True):
-            share: object = max(explained, 0.0)
+        for place, own in zip(places, law.laws, strict=True):
             if not own:
-                rows.append((place, "no force", "", "", "", share, *ends))
+                rows.append((place, "no force", "", "", "", *ends))
             for i, term in enumerate(own):
-                error = law.standard_errors[done] if _explains(law) else None
-                begins = (place, share) if i == 0 else ("", "")
+                error = law.standard_errors[done] if residual <= LARGEST_RESIDUAL else None
                 value = law.coefficients[done]
-                rows.append((begins[0], term.name, term.unit, value, error, begins[1], *ends))
+                rows.append((place if i == 0 else "", term.name, term.unit, value, error, *ends))
                 done += 1
                 ends = "", ""
             ends = "", ""
     numbers = (
         *(Column("coefficient", form=".5g"), Column("standard\nerror", form=".2g")),
-        *(Column("explained", "%", ".3g", 100.0), Column("residual /\nnoise", form=".3g")),
+        Column("residual /\nnoise", form=".3g"),
         Column("BIC above\nthe first's", form="+.3g"),
     )
     named = words("place") if len(places) > 1 else Column(None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,10 +16,11 @@ from replay.formats import Recording
 from replay.identification.force_model import ForceModel, channel_factor
 from replay.pictures import new_drawing
 from sim.arrays import Flags
+from sim.laboratory.structure import highest_frequency
 from sim.missing_force.law_fit import LawFit, find_laws, fit_law, force_by_laws, motion_by_law
 from sim.missing_force.recovery import RecoveredForce, evidence_for, recover_force
 from sim.missing_force.smoother import ForceProblem
-from sim.missing_force.state_space import Sensor
+from sim.missing_force.state_space import QUANTITIES, Sensor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -36,6 +37,8 @@ LARGEST_RESIDUAL = 1.3
 # residual or noise of a sensor over its signal, rms: above, the sensor contradicts the others or the model
 _LARGEST_NOISE = 0.5
 _UNEXPLAINED = "no law of the dictionary explains the record: the best one"
+# of terms that a linear model has itself
+_PARAMETERS = {"a": ("mass", "kg"), "v": ("damping", "N s/m"), "x": ("stiffness", "N/m")}
 _ELSEWHERE = (
     "Look at the picture (--pictures): the force may have a shape that no term has, or depend on something else"
 )
@@ -53,7 +56,7 @@ class FoundForce:
     ----------
     problem, recovered : in SI units.
     laws : that were tried, the best first; () where nothing is missing or none could be fitted.
-    force, force_sd : (N, f) N, over the process and the laws that explain the record.
+    force, force_sd : (N, f) N, over the process and the laws that explain the record; NaN where it is not known.
     weights : (1 + l,), probabilities of the process and of each law.
     share : (f,) rms of each force over that of the elastic and missing force together at its place, 0 to 1.
     nothing : (f,) whether zero is within the band of the whole record (simultaneous, 95 %), and the samples are no
@@ -71,6 +74,22 @@ class FoundForce:
     nothing: tuple[bool, ...]
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+
+    @property
+    def noise(self) -> Samples:
+        """(s,) of the sensors: the most probable law's, or that of the force without one."""
+        return self.laws[int(np.argmax(self.weights[1:]))].noise if self.weights[0] < 0.5 else self.recovered.sigma
+
+    @property
+    def sees_constant(self) -> bool:
+        """Whether a sensor sees a force that is constant."""
+        return any(each.quantity == "displacement" for each in self.problem.sensors)
+
+    def residual(self, law: LawFit) -> float:
+        """Return what a law leaves over the noise, rms; infinite where the model with it diverges."""
+        samples = np.isfinite(np.asarray(self.problem.observed)).sum(axis=0)
+        ratio = law.residual / self.noise
+        return float(np.sqrt(samples @ ratio**2 / samples.sum())) if law.fit is not None else np.inf
 
     @property
     def sampled(self) -> Flags:
@@ -107,9 +126,20 @@ def find_missing_force(recording: Recording, model: ForceModel, progress: Progre
     )  # fmt: skip
     progress("force", 2, 2)
     wide = np.flatnonzero(_BAND**2 * np.median(sd**2, axis=0) >= np.mean(force**2, axis=0)).tolist()
-    doubts = (*warnings, *_doubts(model, problem, recovered, laws, nothing, wide))
+    unknown = recovered.unknown & (sd >= recovered.force_sd)
+    force, sd = (np.where(unknown, np.nan, each) for each in (force, sd))
+    some = unknown.any(axis=0) & ~unknown.all(axis=0)
+    warnings += tuple(
+        f"the force {model.missing[e].name} is not known at {unknown[:, e].sum()} of {len(unknown)} instants: the "
+        "samples say no more of it than what is assumed before"
+        for e in np.flatnonzero(some)
+    )
     share = _share(problem, recovered)
-    return FoundForce(problem, recovered, laws, force, sd, weights, share, nothing, doubts, notes)
+    found = FoundForce(problem, recovered, laws, force, sd, weights, share, nothing, warnings, notes)
+    doubts = (*warnings, *_doubts(model, found, wide))
+    if weights[0] < 0.5:
+        doubts += tuple(_wrong_parameters(model, problem, laws[0]))
+    return replace(found, warnings=doubts)
 
 
 def force_problem(
@@ -133,9 +163,7 @@ def force_problem(
         notes.insert(0, f"no unit is given for {', '.join(unitless)}: SI is assumed")
     values = _whole(recording, used)
     rate = stream.sample_rate
-    frequency = (
-        float(np.sqrt(np.max(np.abs(np.linalg.eigvals(np.linalg.solve(*structure.matrices[::2])))))) / 2 / np.pi
-    )
+    frequency = highest_frequency(*structure.matrices[::2])
     together = -(-len(values) // _MOST_INSTANTS)
     if together > 1:
         if rate / together < _PER_PERIOD * frequency:
@@ -148,6 +176,7 @@ def force_problem(
     time = np.asarray((together * np.arange(len(values)) + 0.5 * (together - 1)) / rate, dtype=np.float64)
     observed = np.empty((len(time), len(sensors)))
     load = np.zeros((len(time), structure.dofs))
+    moving = np.zeros_like(load)
     for i, (at, one) in enumerate(zip(sensors, model.sensor, strict=True)):
         observed[:, i] = values[:, i] * channel_factor(
             one.unit or stream.channels[at].unit, one.quantity, f"sensor {i + 1}"
@@ -162,19 +191,17 @@ def force_problem(
             model.ground.unit or stream.channels[ground[0]].unit, "acceleration", "ground"
         )
         load += structure.ground_load(acceleration)
+        moving += acceleration[:, None] * np.asarray(structure.influence)
         if model.ground.absolute:
             moved = np.asarray(structure.influence)
             for i, one in enumerate(model.sensor):
                 if one.quantity == "acceleration":
                     observed[:, i] -= moved[one.dof - 1] * acceleration
     _check_samples(observed, [stream.channels[at].name for at in sensors])
-    growth = float(np.linalg.eigvals(_system(structure.matrices)).real.max()) * (time[-1] - time[0])
     warnings = []
     softest = float(np.linalg.eigvalsh(structure.matrices[2]).min())
     if softest < -1e-9 * float(np.abs(structure.matrices[2]).max()):
         warnings.append(f"the stiffness matrix has a negative eigenvalue, {softest:.4g} N/m: check its sign")
-    if growth > _UNSTABLE:
-        warnings.append(f"the model diverges: its motion grows by a factor of e^{growth:.3g} within the record")
     unknown = int(np.sum(~np.isfinite(load).all(axis=1)))
     if unknown:
         warnings.append(
@@ -188,13 +215,11 @@ def force_problem(
     if sigma is None and any(each is not None for each in noise):
         notes.append("noise is given for some sensors only: it is estimated for all")
     kinds = tuple(Sensor(one.dof, one.quantity) for one in model.sensor)
-    return ForceProblem(structure, model.places(), time, load, kinds, observed), sigma, tuple(notes), tuple(warnings)
-
-
-def _system(matrices: tuple[Samples, Samples, Samples]) -> Samples:
-    mass, damping, stiffness = matrices
-    n, inverse = len(mass), np.linalg.inv(mass)
-    return np.block([[np.zeros((n, n)), np.eye(n)], [-inverse @ stiffness, -inverse @ damping]])
+    problem = ForceProblem(structure, model.places(), time, load, kinds, observed, ground=moving)
+    growth = float(np.linalg.eigvals(problem.physics.system).real.max()) * (time[-1] - time[0])
+    if growth > _UNSTABLE:
+        warnings.append(f"the model diverges: its motion grows by a factor of e^{growth:.3g} within the record")
+    return problem, sigma, tuple(notes), tuple(warnings)
 
 
 def _column(stream: Stream, channel: str | int, where: str) -> int:
@@ -236,14 +261,10 @@ def _check_samples(observed: Samples, names: list[str]) -> None:
             raise ValueError(f"{name} is constant, {known[0]:.4g}: a dead channel, or a wrong one")
 
 
-def _independent(recovered: RecoveredForce) -> float:
-    """Return about how many independent values the force has over the record."""
-    length = min(prior.length for prior in recovered.priors)
-    return 1.0 + 2.0 * float(recovered.time[-1] - recovered.time[0]) / length
-
-
 def _nothing(problem: ForceProblem, recovered: RecoveredForce) -> tuple[bool, ...]:
-    reach = float(norm.isf(0.025 / min(_independent(recovered), float(len(recovered.time)))))
+    # about how many independent values a force has over the record
+    length = float(recovered.time[-1] - recovered.time[0]) / min(prior.length for prior in recovered.priors)
+    reach = float(norm.isf(0.025 / min(1.0 + 2.0 * length, float(len(recovered.time)))))
     inside = np.all(np.abs(recovered.force) <= reach * recovered.force_sd, axis=0).tolist()
     # a wide band may contain zero where the samples all together do not
     return tuple(each and evidence_for(problem, recovered, e) < _STRONG for e, each in enumerate(inside))
@@ -257,18 +278,33 @@ def _share(problem: ForceProblem, recovered: RecoveredForce) -> Samples:
     return np.asarray(missing / np.maximum(whole, np.maximum(missing, 1e-300)))
 
 
+def _wrong_parameters(model: ForceModel, problem: ForceProblem, law: LawFit) -> Iterator[str]:
+    """Yield a line for each mass, damping or stiffness of the model that a law corrects."""
+    matrices = dict(zip(_PARAMETERS, problem.structure.matrices, strict=True))
+    found = iter(zip(law.coefficients.tolist(), law.standard_errors.tolist(), strict=True))
+    for place, terms in zip(model.missing, law.laws, strict=True):
+        for one, (change, error) in zip(terms, found, strict=False):
+            if one.name not in _PARAMETERS:
+                continue
+            what, unit = _PARAMETERS[one.name]
+            # between two dofs stands minus what acts there
+            rows, columns = place.between or (place.dof or 1,) * 2
+            given = abs(float(matrices[one.name][rows - 1, columns - 1]))
+            true, size = given + change, "small" if change > 0.0 else "large"
+            if given > 0.0 and true > 0.0:
+                share, share_error = 100.0 * abs(change) / true, 100.0 * given * error / true**2
+                yield (
+                    f"the model's {what} {place.name} is {share:.3g} ± {share_error:.2g} % too {size}: {given:.4g} "
+                    f"in place of {true:.4g} ± {error:.2g} {unit}"
+                )
+
+
 def _contradictions(model: ForceModel, problem: ForceProblem, recovered: RecoveredForce) -> list[str]:
     """Return a line for each sensor that the recovered motion does not follow, or that is mostly noise."""
-    mass, damping, stiffness = problem.structure.matrices
-    motion = recovered.smoothed
-    force = np.asarray(problem.load) - recovered.force @ np.asarray(problem.forces).T
-    force = force - motion.velocity @ damping.T - motion.displacement @ stiffness.T
-    motions = {
-        "displacement": motion.displacement,
-        "velocity": motion.velocity,
-        "acceleration": np.linalg.solve(mass, force.T).T,
-    }
-    direct = np.linalg.solve(mass, np.asarray(problem.load).T).T
+    motion, (by_state, by_load, by_force) = recovered.smoothed, problem.physics.acceleration
+    direct, state = np.asarray(problem.load) @ by_load.T, np.hstack([motion.displacement, motion.velocity])
+    acceleration = state @ by_state.T + recovered.force @ by_force.T + direct
+    motions = dict(zip(QUANTITIES, (motion.displacement, motion.velocity, acceleration), strict=True))
     lines = []
     for i, (sensor, given) in enumerate(zip(problem.sensors, model.sensor, strict=True)):
         observed = np.asarray(problem.observed)[:, i]
@@ -289,14 +325,8 @@ def _contradictions(model: ForceModel, problem: ForceProblem, recovered: Recover
     return lines
 
 
-def _doubts(
-    model: ForceModel,
-    problem: ForceProblem,
-    recovered: RecoveredForce,
-    laws: tuple[LawFit, ...],
-    nothing: tuple[bool, ...],
-    wide: list[int],
-) -> tuple[str, ...]:
+def _doubts(model: ForceModel, of: FoundForce, wide: list[int]) -> tuple[str, ...]:
+    problem, recovered, laws, nothing = of.problem, of.recovered, of.laws, of.nothing
     found = [
         f"the force {model.missing[e].name} is not seen by these sensors: they take away "
         f"{100.0 * recovered.seen[e]:.2g} % of its variance"
@@ -316,20 +346,20 @@ def _doubts(
         for e in wide
         if not nothing[e] and e not in recovered.unseen()
     ]
-    if all(sensor.quantity != "displacement" for sensor in problem.sensors):
+    if not of.sees_constant:
         found.append(
-            "no displacement is measured: a force that is constant or slow is hardly seen, and the band takes its "
-            "mean for zero"
+            "no displacement is measured: the mean of a force is not known, nor what is slow; force and band are of "
+            "what it varies by"
         )
     best = next((law for law in laws if law.fit is not None), None)
     if laws and best is None:
         found.append("the model diverges with every law that was tried")
     if best is not None and best.fit is not None:
-        if best.fit.sigma > LARGEST_RESIDUAL and any(best.laws):
+        if of.residual(best) > LARGEST_RESIDUAL and any(best.laws):
             given = any(place.law is not None for place in model.missing)
             found.append(
                 ("the given law does not explain the record: it" if given else _UNEXPLAINED)
-                + f" leaves {best.fit.sigma:.3g} times the noise, so that standard errors mean nothing. "
+                + f" leaves {of.residual(best):.3g} times the noise, so that standard errors mean nothing. "
                 + ("Leave law out to search the dictionary" if given else _ELSEWHERE)
                 + "; or the model, a place, a unit or a load is wrong"
             )

@@ -25,7 +25,8 @@ def filter_forward(
 
     Parameters
     ----------
-    transition, noise, which, shift : of `Steps`.
+    transition, noise, which, shift : (u, d, d), (u, d, d), (N - 1,), (N - 1, d), of the exact steps between instants,
+        z(k + 1) = transition z(k) + noise + shift(k), and which of the u distinct intervals each has.
     rows : (s, d), of the sensors.
     variance : (s,), of their noise.
     observed : (N, s), less what the load does at once; NaN is missing.

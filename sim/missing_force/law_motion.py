@@ -21,7 +21,7 @@ from sim.missing_force.smoother import ForceProblem
 from sim.missing_force.state_space import QUANTITIES
 
 # of the time in which a hysteretic force would settle: the longest step, less than half of what is stable
-_SETTLING, _MOST_PIECES = 0.5, 30
+_SETTLING, _MOST_PIECES = 0.5, 16
 # cuts of one step at events; more are of forces that change their signs without an end
 _MOST_CUTS = 40
 # of a step: how exactly an event is located
@@ -66,19 +66,16 @@ class LawResponse(Unbounded):
         if not np.all(np.isfinite(np.asarray(problem.load))):
             raise ValueError("law response: the load is not finite everywhere: give a stretch in which it is known")
         rows = [[t.x_power, t.x_odd, t.v_power, t.v_odd, t.exponent] for law in self.laws for t in law]
-        object.__setattr__(self, "_shape", np.array(rows, dtype=np.int64).reshape(-1, 5))
-        at = [e for e, law in enumerate(self.laws) for _ in law]
-        object.__setattr__(self, "_at", np.array(at, dtype=np.int64))
-        object.__setattr__(self, "_sampled", np.isfinite(problem.observed))
         mass, _, stiffness = problem.structure.matrices
         phase = 2.0 * np.pi * highest_frequency(mass, stiffness) * np.diff(problem.time)
-        object.__setattr__(
-            self,
-            "_substeps",
-            np.maximum(1, np.ceil(phase / (_TURNING_PHASE if any(map(has_memory, self.laws)) else _PHASE))).astype(
-                np.int64
-            ),
-        )
+        most = _TURNING_PHASE if any(map(has_memory, self.laws)) else _PHASE
+        for name, value in (
+            ("_shape", np.array(rows, dtype=np.int64).reshape(-1, 5)),
+            ("_at", np.array([e for e, law in enumerate(self.laws) for _ in law], dtype=np.int64)),
+            ("_sampled", np.isfinite(problem.observed)),
+            ("_substeps", np.maximum(1, np.ceil(phase / most)).astype(np.int64)),
+        ):
+            object.__setattr__(self, name, value)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -88,6 +85,11 @@ class LawResponse(Unbounded):
         n = self.problem.structure.dofs
         first = [f"h0_{e + 1}" for e, law in enumerate(self.laws) if has_memory(law)]
         return (*terms, *(f"{name}0_{dof + 1}" for name in "xv" for dof in range(n)), *first)
+
+    @property
+    def sensor(self) -> Integers:
+        """(n,): of which sensor each sample is."""
+        return np.asarray(np.nonzero(self._sampled)[1])
 
     @property
     def observed(self) -> Samples:
@@ -101,7 +103,8 @@ class LawResponse(Unbounded):
         d = p - len(self._shape)
         state, by = np.empty((m, count, d)), np.empty((m, count, d, p))
         forces, forces_by = np.empty((m, count, problem.n_forces)), np.empty((m, count, problem.n_forces, p))
-        load = np.ascontiguousarray(np.asarray(problem.load) @ problem.physics.input[n:].T)
+        ground = np.asarray(problem.ground) @ np.asarray(problem.forces)
+        load = np.hstack([np.asarray(problem.load) @ problem.physics.input[n:].T, ground])
         law_motion(
             problem.physics.system, np.ascontiguousarray(problem.physics.unknown[n:]),
             np.ascontiguousarray(problem.forces, dtype=np.float64), self._shape, self._at,
@@ -132,7 +135,7 @@ class LawResponse(Unbounded):
 
 
 class Room(NamedTuple):
-    """What steps work in: the load, (n,), a state and its derivatives, and numbers of forces, see `law_rates`."""
+    """What steps work in: the load, (n + f,), a state and its derivatives, and numbers of forces, see `law_rates`."""
 
     load: Samples
     z: Samples
@@ -151,19 +154,22 @@ def law_motion(
     Parameters
     ----------
     system, unknown, places, shape, at : of `Model`.
-    load : (N, n), as accelerations, linear between instants. time : (N,). substeps : (N - 1,).
+    load : (N, n + f), as accelerations, and those of the ground along the forces, linear between instants.
+    time, substeps : (N,), (N - 1,).
     parameters : (m, k + d): coefficients, and the state at the first instant.
     state, sensitivities : (m, N, d), (m, N, d, k + d), filled. Not finite from where a motion diverges.
     forces, forces_by : (m, N, f), (m, N, f, k + d), filled: what the laws amount to.
     """
     (n, f), (k, p) = places.shape, (len(shape), parameters.shape[1])
-    d, rubs = p - k, np.zeros(f, np.bool_)
+    d, rubs, drags = p - k, np.zeros(f, np.bool_), np.zeros(f, np.bool_)
     memory = 2 * n - 1 + np.cumsum(shape[:, 4] > 0)
     for j in range(k):
         rubs[at[j]] |= shape[j, 2] == 0 and shape[j, 3] == 1 and shape[j, 4] == 0
-    model = Model(system, unknown, places, shape, at, memory, rubs, np.empty(k), np.zeros(f, np.int64))
-    largest, loads = np.zeros(f), np.empty((2, n))
-    now, room = _state(d, f, p), _room(d, n, f, p, max(k, f))
+        drags[at[j]] |= shape[j, 4] == -2
+    model = Model(system, unknown, places, shape, at, memory, rubs, drags, np.empty(k), np.zeros(f, np.int64))
+    largest, loads = np.zeros(f), np.empty((2, n + f))
+    now, work = _state(d, f, p), np.empty((6 + 2 * f + p, max(k, f)))
+    room = Room(np.empty(n + f), np.empty(d), np.empty((d, p)), work)
     # the forces are those of the state that was last computed
     end = State(np.empty(d), np.empty((d, p)), np.empty(d), np.empty((d, p)), now.force, now.force_by)
     # the same without derivatives, to locate events
@@ -217,11 +223,6 @@ def _state(d: int, f: int, p: int) -> State:
 
 
 @part
-def _room(d: int, n: int, f: int, p: int, wide: int) -> Room:
-    return Room(np.empty(n), np.empty(d), np.empty((d, p)), np.empty((6 + f + p, wide)))
-
-
-@part
 def _settling(model: Model, z: Samples, least: float) -> float:
     """Return the longest step in which hysteretic forces are stable, no shorter than the least; inf without any."""
     longest = np.inf
@@ -267,54 +268,29 @@ def _first_event(
 ) -> tuple[int, float]:  # fmt: skip
     """Return the force of the first event in a step, -1 for none, and when it is: the step's length for none.
 
-    It is the first zero of the least event function: regula falsi of Illinois.
+    It is the first zero of the least event function, by bisection.
     """
     for j in range(len(model.mode)):
         largest[j] = max(largest[j], abs(rate_at(model, j, end.z)))
     least, e = _margin(model, end.z, largest, bare.work)
-    high, cut = h, h
+    low, high = 0.0, h
     if least >= -_NEGATIVE:
-        high, e = h * _event_in_step(model, h, now, end), -1
-    low, left, right, side = 0.0, 0.0, least, 0
-    for turn in range(100 if high > 0.0 else 0):
-        if turn == 0:
-            middle = high
-        elif turn == 1:
-            middle = 0.0
-        elif turn == 2 and left <= 0.0:
-            # it may be just about to leave zero
-            middle = 1e-3 * high
-        elif turn % 3 == 0:
-            middle = 0.5 * (low + high)
-        else:
-            middle = (low * right - high * left) / (right - left)
-        if turn > 1 and not low < middle < high:
-            middle = 0.5 * (low + high)
+        high = h * _event_in_step(model, h, now, end)
+        if high > 0.0:
+            _step(model, loads, since, high, now.z, bare.by, now.dz, bare.by, tried, bare)
+            least, e = _margin(model, tried.z, largest, bare.work)
+        if high == 0.0 or least >= -_NEGATIVE:
+            return -1, h
+    while high - low > _LOCATED * h:
+        middle = 0.5 * (low + high)
         _step(model, loads, since, middle, now.z, bare.by, now.dz, bare.by, tried, bare)
         value, which = _margin(model, tried.z, largest, bare.work)
-        if turn == 0:
-            if value >= -_NEGATIVE:
-                break
-            right, e, cut = value, which, high
-        elif turn == 1:
-            left = value
-            if left <= 0.0:
-                e = which
-        elif turn == 2 and left <= 0.0:
-            if value <= 0.0:
-                # it goes on to the other side at once
-                cut = 0.0
-                break
-            low, left = middle, value
-        elif value > 0.0:
-            low, left = middle, value
-            right, side = (0.5 * right if side == 1 else right), 1
+        if value > 0.0:
+            low = middle
         else:
-            high, right, e, cut = middle, value, which, middle
-            left, side = (0.5 * left if side == -1 else left), -1
-        if turn > 2 and high - low < _LOCATED * h:
-            break
-    return e, cut
+            high, e = middle, which
+    # where it is never positive it goes on to the other side at once
+    return e, high if low > 0.0 else 0.0
 
 
 @kernel

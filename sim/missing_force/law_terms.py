@@ -1,4 +1,4 @@
-"""Terms of force laws: products of powers of stretch and rate, with or without their signs, and Bouc and Wen's."""
+"""Terms of force laws: products of powers of stretch and rate and of their signs, mass, and Bouc and Wen's."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim.kernels import inlined, kernel, part
 SIGN_WIDTH = 0.01
 _FACTOR = re.compile(r"(?:\|([xv])\||([xv]))(?:\^(\d))?")
 _HYSTERETIC = re.compile(r"Bouc-Wen(?: ([1-9]\d?))?")
-_WRONG = "law term {!r}: give constant, or powers of x and v, such as x^3, |x|x, v|v|, sign v, x^2 v, or Bouc-Wen 2"
+_WRONG = "law term {!r}: give constant, powers of x and v, such as x^3, |x|x, v|v|, sign v, x^2 v, a, or Bouc-Wen 2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +24,14 @@ class Term:
     """|x|^p sign(x)^i |v|^q sign(v)^j, where x [m] is the stretch at a force and v [m/s] its rate.
 
     Or h [m] of Bouc and Wen's spring, h' = v (1 - |h / y|^n) where v h > 0, else v: as stiff as its coefficient until
-    it yields. Its y [m] is the coefficient of a term that follows it and is no force.
+    it yields. Its y [m] is the coefficient of a term that follows it and is no force. Or the acceleration, a [m/s^2].
 
     Parameters
     ----------
     name : as in `term`.
     x_power, v_power : p and q, zero or more.
     x_odd, v_odd : i and j: whether the sign of x or v has a part.
-    exponent : n of h, 1 or more; -1: y; 0: neither.
+    exponent : n of h, 1 or more; -1: y; -2: a; 0: none of these.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Term:
     def unit(self) -> str:
         """Of its coefficient."""
         if self.exponent:
-            return "N/m" if self.exponent > 0 else "m"
+            return {-1: "m", -2: "kg"}.get(self.exponent, "N/m")
         powers = [
             f"{name}^{power}" if power > 1 else name
             for name, power in (("m", self.x_power), ("(m/s)", self.v_power))
@@ -63,28 +63,16 @@ class Term:
             result = result * (np.sign(v) if self.v_power else np.tanh(v / width))
         return np.asarray(result)
 
-    def slopes(self, x: Samples, v: Samples, width: float) -> tuple[Samples, Samples]:
-        """Return derivatives by x and v."""
-        by_x = np.zeros(np.broadcast(x, v).shape)
-        by_v = by_x.copy()
-        if self.x_power:
-            by_x = Term("", self.x_power - 1, not self.x_odd, self.v_power, self.v_odd).of(x, v, width) * self.x_power
-        if self.v_power:
-            by_v = Term("", self.x_power, self.x_odd, self.v_power - 1, not self.v_odd).of(x, v, width) * self.v_power
-        elif self.v_odd:
-            by_v = Term("", self.x_power, self.x_odd).of(x, v, width) * (1.0 - np.tanh(v / width) ** 2) / width
-        return by_x, by_v
-
 
 def term(name: str) -> Term:
-    """Return the term of a name: constant, x, x^3, |x|x, v, v|v|, sign v, x^2 v and products of these; Bouc-Wen 2.
+    """Return the term of a name: constant, x, x^3, |x|x, v, v|v|, sign v, x^2 v and products of these; a; Bouc-Wen 2.
 
     Raises
     ------
     ValueError : it is no such term.
     """
-    if name == "constant":
-        return Term(name)
+    if name in ("constant", "a"):
+        return Term(name, exponent=-2 * (name == "a"))
     if hysteretic := _HYSTERETIC.fullmatch(name):
         return Term(name, exponent=int(hysteretic[1] or 2))
     rest = name.replace("sign v", "s").replace("sign x", "t").replace(" ", "").replace("*", "")
@@ -106,9 +94,9 @@ def term(name: str) -> Term:
     return Term(name, powers["x"], odd["x"], powers["v"], odd["v"])
 
 
-# candidates: springs that are wrong, harden or differ by side, dampers, friction, a preload
+# candidates: masses and springs that are wrong, springs that harden or differ by side, dampers, friction, a preload
 DICTIONARY = tuple(
-    term(name) for name in ("constant", "x", "|x|x", "x^2", "x^3", "x^5", "v", "v|v|", "v^3", "sign v", "x^2 v")
+    term(name) for name in ("constant", "x", "|x|x", "x^2", "x^3", "x^5", "v", "v|v|", "v^3", "sign v", "x^2 v", "a")
 )
 
 
@@ -126,7 +114,7 @@ def terms(names: Sequence[str | Term]) -> tuple[Term, ...]:
     found: list[Term] = []
     for each in names:
         one = each if isinstance(each, Term) else term(each)
-        if one.exponent >= 0:
+        if one.exponent != -1:
             found.append(one)
         if one.exponent > 0:
             found.append(Term(f"{one.name} yield", exponent=-1))
@@ -139,7 +127,7 @@ def terms(names: Sequence[str | Term]) -> tuple[Term, ...]:
 
 def has_memory(law: Sequence[Term]) -> bool:
     """Return whether a law has a term of Bouc and Wen."""
-    return any(each.exponent for each in law)
+    return any(each.exponent > 0 for each in law)
 
 
 class Model(NamedTuple):
@@ -151,9 +139,9 @@ class Model(NamedTuple):
     unknown : (n, f), accelerations by forces, minus included.
     places : (n, f).
     shape, at : (k, 5), powers and signs of each term, and the exponent of Bouc and Wen, of which the next row is the
-        yield displacement (-1), else 0; (k,), the force it belongs to.
+        yield displacement (-1), else 0, or -2 of an acceleration; (k,), the force it belongs to.
     memory : (k,), where its hysteretic displacement is in the state, d = 2 n and one for each.
-    rubs : (f,), whether a force has a term of sign v.
+    rubs, drags : (f,), whether a force has a term of sign v, and of the acceleration.
     coefficients : (k,).
     mode : (f,), sign of the rate at each force; 0: it is held.
     """
@@ -165,6 +153,7 @@ class Model(NamedTuple):
     at: Integers
     memory: Integers
     rubs: Flags
+    drags: Flags
     coefficients: Samples
     mode: Integers
 
@@ -195,16 +184,16 @@ def law_rates(model: Model, load: Samples, z: Samples, by: Samples, out: State, 
 
     Parameters
     ----------
-    load : (n,).
-    work : (6 + f + p, k or f at least). Row 0 is filled with what friction can be, row 1 with what holds a force.
+    load : (n + f,), and the acceleration of the ground along each force.
+    work : (6 + 2 f + p, k or f at least). Row 0 is filled with what friction can be, row 1 with what holds a force.
     """
-    system, unknown, places, shape, at, _, rubs, coefficients, mode = model
+    system, unknown, places, shape, at, _, rubs, drags, coefficients, mode = model
     _, _, dz, dby, force, force_by = out
     p = by.shape[1]
     (n, f), k = places.shape, len(shape)
     stretch, rate = work[2], work[3]
     for e in range(f):
-        force[e], work[0, e], work[1, e] = 0.0, 0.0, 0.0
+        force[e], work[0, e], work[1, e], work[4, e] = 0.0, 0.0, 0.0, 0.0
         stretch[e], rate[e] = 0.0, 0.0
         for a in range(n):
             stretch[e] += places[a, e] * z[a]
@@ -218,6 +207,10 @@ def law_rates(model: Model, load: Samples, z: Samples, by: Samples, out: State, 
         if exponent != 0:
             if exponent > 0:
                 _hysteretic_rates(model, j, v, z, by, out)
+            elif exponent == -2:
+                work[4, e] += coefficients[j]
+                force[e] += coefficients[j] * load[n + e]
+                force_by[e, j] += load[n + e] if p else 0.0
             continue
         left = power_of(abs(x), power) * (np.sign(x) if odd else 1.0)
         left_slope = power * power_of(abs(x), power - 1) * (1.0 if odd else np.sign(x)) if power else 0.0
@@ -251,11 +244,11 @@ def law_rates(model: Model, load: Samples, z: Samples, by: Samples, out: State, 
             for e in range(f):
                 total += unknown[a, e] * force_by[e, c]
             dby[n + a, c] = total
-    held = False
+    at_once = False
     for e in range(f):
-        held = held or (rubs[e] and mode[e] == 0)
-    if held:
-        _hold(model, out, work)
+        at_once = at_once or drags[e] or (rubs[e] and mode[e] == 0)
+    if at_once:
+        _add_reactions(model, out, work)
 
 
 @kernel
@@ -293,48 +286,66 @@ def hysteretic_displacement(stretch: Samples, limit: float, exponent: int, out: 
 
 
 @kernel
-def _hold(model: Model, out: State, work: Samples) -> None:
-    """Add the friction that keeps rates at zero where they are held."""
-    unknown, places, rubs, mode = model.unknown, model.places, model.rubs, model.mode
+def _add_reactions(model: Model, out: State, work: Samples) -> None:
+    """Add forces that depend on the accelerations: friction that holds a rate at zero, and a mass's."""
+    _, unknown, places, shape, at, _, rubs, drags, _, mode = model
     _, _, dz, dby, force, force_by = out
     n, f = places.shape
     p = force_by.shape[1]
-    # equations of all forces, in columns: of those that are not held the friction added is zero
+    right, inverse = 5 + f, 6 + f + p
+    # equations of all forces, in columns; what is added to one of neither kind is zero
     for e in range(f):
         stuck = rubs[e] and mode[e] == 0
+        whole = -1.0 if stuck else work[4, e]
         for other in range(f):
-            work[4 + other, e] = 1.0 if e == other and not stuck else 0.0
+            work[5 + other, e] = 1.0 if e == other and not stuck else 0.0
+            work[inverse + other, e] = 1.0 if e == other else 0.0
         for c in range(1 + p):
-            work[4 + f + c, e] = 0.0
-        if stuck:
-            for a in range(n):
-                for other in range(f):
-                    work[4 + other, e] += places[a, e] * unknown[a, other]
-                work[4 + f, e] -= places[a, e] * dz[n + a]
-                for c in range(p):
-                    work[5 + f + c, e] -= places[a, e] * dby[n + a, c]
+            work[right + c, e] = 0.0
+        for a in range(n):
+            for other in range(f):
+                work[5 + other, e] -= whole * places[a, e] * unknown[a, other]
+            work[right, e] += whole * places[a, e] * dz[n + a]
+            for c in range(p):
+                work[right + 1 + c, e] += whole * places[a, e] * dby[n + a, c]
     for e in range(f):
-        pivot = work[4 + e, e]
+        pivot = work[5 + e, e]
         if pivot == 0.0:
             continue
         for other in range(f):
             if other != e:
-                factor = work[4 + e, other] / pivot
-                for c in range(f + 1 + p):
-                    work[4 + c, other] -= factor * work[4 + c, e]
+                factor = work[5 + e, other] / pivot
+                for c in range(2 * f + 1 + p):
+                    work[5 + c, other] -= factor * work[5 + c, e]
     for e in range(f):
-        pivot = work[4 + e, e]
-        if not rubs[e] or mode[e] != 0 or pivot == 0.0:
+        pivot, stuck = work[5 + e, e], rubs[e] and mode[e] == 0
+        if not (stuck or drags[e]) or pivot == 0.0:
             continue
-        work[1, e] = work[4 + f, e] / pivot
-        force[e] += work[1, e]
+        added = work[right, e] / pivot
+        if stuck:
+            work[1, e] = added
+        force[e] += added
         for a in range(n):
-            dz[n + a] += unknown[a, e] * work[1, e]
+            dz[n + a] += unknown[a, e] * added
         for c in range(p):
-            added = work[5 + f + c, e] / pivot
-            force_by[e, c] += added
-            for a in range(n):
-                dby[n + a, c] += unknown[a, e] * added
+            _add_reaction_by(model, e, c, work[right + 1 + c, e] / pivot, out)
+    for j in range(len(shape) if p else 0):
+        # a mass's own coefficient
+        e = at[j]
+        if shape[j, 4] == -2 and not (rubs[e] and mode[e] == 0):
+            acceleration = rate_at(model, e, dz)
+            for other in range(f):
+                if work[5 + other, other] != 0.0:
+                    share = work[inverse + e, other] / work[5 + other, other]
+                    _add_reaction_by(model, other, j, share * acceleration, out)
+
+
+@part
+def _add_reaction_by(model: Model, e: int, c: int, added: float, out: State) -> None:
+    n = len(model.places)
+    out.force_by[e, c] += added
+    for a in range(n):
+        out.dby[n + a, c] += model.unknown[a, e] * added
 
 
 @inlined

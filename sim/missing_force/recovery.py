@@ -13,7 +13,7 @@ from math import log, pi
 import numpy as np
 from scipy.optimize import minimize
 
-from sim.arrays import Samples
+from sim.arrays import Flags, Samples
 from sim.fitting.differentiation import second_differences
 from sim.laboratory.structure import highest_frequency
 from sim.missing_force.smoother import ForceProblem, SmoothedForce, characteristic_rate, reach
@@ -25,8 +25,8 @@ _JUMPS = 20.0
 _IMPLAUSIBLE = 0.01
 # rad between two instants: a unit mistake, as no structure is sampled so coarsely
 _LARGEST_PHASE = 1e3
-# a force of which the samples take away less of the variance is not seen
-_SEEN = 0.1
+# a force of which the samples take away less of the variance is not seen; at an instant: 0.98 of its sd are left
+_SEEN, _KNOWN = 0.1, 0.04
 # standard deviations of the logarithms of amplitudes, lengths and noise before the data: wide
 _WIDE = {"amplitude": 2.5, "length": 1.5, "sigma": 2.0}
 # amplitude relative to the elastic and inertial force of the motion, noise relative to the rms of a sensor
@@ -62,6 +62,8 @@ class RecoveredForce:
     priors, sigma : the most probable: of each force, and (s,) of the sensors' noise.
     sigma_known : whether the noise was given.
     seen : (f,) fraction of each force's variance that the samples take away, 0 to 1.
+    unknown : (N, f), where the samples say nothing of a force, nor would of one of a fifth of the elastic force: far
+        from sensors, in a long gap.
     log_evidence : of the most probable order, by Laplace's approximation.
     """
 
@@ -71,6 +73,7 @@ class RecoveredForce:
     sigma: Samples
     sigma_known: bool
     seen: Samples
+    unknown: Flags
     log_evidence: float
 
     @property
@@ -108,13 +111,11 @@ def recover_force(
 
     Raises
     ------
-    ValueError : noise is not positive, no order is given, a natural frequency is far above the sample rate, the
+    ValueError : noise is not positive, a natural frequency is far above the sample rate, the
         likelihood is finite nowhere, or a covariance cannot be inverted.
     """
     _check(problem)
-    if not len(orders):
-        raise ValueError("missing force: no order of smoothness: give at least one, such as (0, 1, 2)")
-    given = None if sigma is None else _noise(sigma, len(problem.sensors))
+    given = None if sigma is None else np.broadcast_to(sigma, len(problem.sensors))
     searches = [_Search(problem, order, given) for order in orders]
     posteriors: list[_Laplace] = []
     for search in searches:
@@ -131,9 +132,16 @@ def recover_force(
     mixed = _mixture(weights, iter(smoothed.values()))
     best = int(np.argmax(probability))
     priors, noise = searches[best].hyperparameters(posteriors[best].mode)
+    variance = np.average([_variance_before(searches[i], posteriors[i]) for i in plausible], axis=0, weights=weights)
+    # where nothing is missing all that is left is what was before, too: of so small a force
+    usual = searches[best].centre.copy()
+    usual[2 * problem.n_forces :] = posteriors[best].mode[2 * problem.n_forces :]
+    of_usual = searches[best].hyperparameters(usual)
+    before = [each.amplitude for each in of_usual[0]]
+    left: Samples = np.stack([mixed.force_sd / np.sqrt(variance), problem.smooth(*of_usual).force_sd / before])
     return RecoveredForce(
         mixed, dict(zip(orders, probability.tolist(), strict=True)), priors, noise, given is not None,
-        _seen(problem, smoothed[best], searches[best], posteriors[best]), float(evidence[best]),
+        _seen(problem, mixed, variance), np.all(left**2 >= 1.0 - _KNOWN, axis=0), float(evidence[best]),
     )  # fmt: skip
 
 
@@ -143,10 +151,6 @@ def evidence_for(problem: ForceProblem, recovered: RecoveredForce, force: int) -
     Bayes factors of 20, 3 here, are strong evidence (Kass and Raftery, 1995); less than zero: the samples are as well
     explained without.
     """
-    if not 0 <= force < problem.n_forces:
-        raise ValueError(
-            f"missing force: evidence for force {force}: the problem has forces 0 to {problem.n_forces - 1}"
-        )
     order = max(recovered.orders, key=lambda each: recovered.orders[each])
     sigma = recovered.sigma if recovered.sigma_known else None
     return recovered.log_evidence - _laplace(_Search(problem, order, sigma, force)).log_evidence
@@ -162,15 +166,6 @@ def _check(problem: ForceProblem) -> None:
         )
 
 
-def _noise(sigma: Samples | float, sensors: int) -> Samples:
-    noise = np.asarray(sigma, dtype=np.float64)
-    if noise.shape not in ((), (1,), (sensors,)):
-        raise ValueError(
-            f"missing force: noise {noise.shape} beside {sensors} sensors: give a number, or one a sensor"
-        )
-    return np.broadcast_to(noise, sensors)
-
-
 def _smoothed(problem: ForceProblem, search: _Search, posterior: _Laplace) -> SmoothedForce:
     parts = (problem.smooth(*search.hyperparameters(at)) for _, at in posterior.points)
     try:
@@ -181,11 +176,13 @@ def _smoothed(problem: ForceProblem, search: _Search, posterior: _Laplace) -> Sm
         ) from None
 
 
-def _seen(problem: ForceProblem, smoothed: SmoothedForce, search: _Search, posterior: _Laplace) -> Samples:
+def _variance_before(search: _Search, posterior: _Laplace) -> Samples:
+    amplitudes = [[each.amplitude for each in search.hyperparameters(at)[0]] for _, at in posterior.points]
+    return np.asarray(np.array([weight for weight, _ in posterior.points]) @ np.square(amplitudes))
+
+
+def _seen(problem: ForceProblem, smoothed: SmoothedForce, before: Samples) -> Samples:
     """Return (f,): one less the variance that is left over that before the samples, where the load is known."""
-    before = np.zeros(problem.n_forces)
-    for weight, at in posterior.points:
-        before += weight * np.square([each.amplitude for each in search.hyperparameters(at)[0]])
     sampled = np.flatnonzero(np.isfinite(problem.observed).any(axis=1))
     inside = np.isfinite(np.asarray(problem.load)).all(axis=1)
     inside[: sampled[0]] = inside[sampled[-1] + 1 :] = False

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.arrays import Integers, Samples
+from sim.arrays import Flags, Integers, Samples
 from sim.laboratory.structure import Structure
 from sim.missing_force.kalman_kernel import filter_forward, smooth_backward
 from sim.missing_force.state_space import (
@@ -18,7 +18,6 @@ from sim.missing_force.state_space import (
     Modal,
     Physics,
     Sensor,
-    Steps,
     augmented,
     intervals,
     loaded_steps,
@@ -92,6 +91,7 @@ class ForceProblem:
     initial_sd : (2 n,) m and m/s, of displacements and velocities before the first sample, about zero; by default so
         large that nothing is known. Where likelihoods of several structures are compared, it must be the same for
         all, as it is by default.
+    ground : (N, n) m/s^2, what displacements are relative to; zero by default. A mass that is wrong has it, too.
 
     Raises
     ------
@@ -105,6 +105,7 @@ class ForceProblem:
     sensors: Sequence[Sensor]
     observed: Samples
     initial_sd: ArrayLike | None = None
+    ground: Samples | None = None
     physics: Physics = field(init=False)
     _modal: Modal = field(init=False)
     _grid: tuple[Samples, Integers] = field(init=False)
@@ -135,6 +136,7 @@ class ForceProblem:
             raise ValueError(f"missing force: load {load.shape}: give {len(time)} instants of {n} dofs")
         if not np.any(np.isfinite(load).all(axis=1) & np.isfinite(observed).any(axis=1)):
             raise ValueError("missing force: the load is known at no instant with a sample")
+        ground = np.zeros_like(load) if self.ground is None else self.ground
         model = physics(self.structure, np.asarray(self.forces, dtype=np.float64))
         for sensor in self.sensors:
             sensor.checked(n)
@@ -152,7 +154,7 @@ class ForceProblem:
         # the kernels are compiled for one order of the memory
         observed = np.ascontiguousarray(observed - direct)
         for name, value in (
-            ("time", time), ("load", load), ("observed", observed), ("initial_sd", spread),
+            ("time", time), ("load", load), ("observed", observed), ("initial_sd", spread), ("ground", ground),
             ("physics", model), ("_grid", (dt, which)), ("_shift", shift), ("_direct", direct), ("_modal", modes),
             ("_sampled", _sampled(modes.physics, time, (dt, which), shift, observed)),
         ):  # fmt: skip
@@ -163,12 +165,18 @@ class ForceProblem:
         """Number of unknown forces."""
         return int(self.physics.unknown.shape[1])
 
-    def between(self, first: int, last: int) -> ForceProblem:
-        """Return the problem of the instants from first to before last, of whose first state nothing is known."""
+    def between(self, first: int, last: int, without: Flags | bool = False) -> ForceProblem:
+        """Return the problem of the instants from first to before last, of whose first state nothing is known.
+
+        Parameters
+        ----------
+        without : samples that are left out.
+        """
         part = slice(first, last)
-        samples = self.observed[part] + self._direct[part]
+        samples = np.where(without, np.nan, self.observed[part] + self._direct[part])
         load = np.asarray(self.load)[part]
-        return ForceProblem(self.structure, self.forces, self.time[part], load, self.sensors, samples)
+        ground = np.asarray(self.ground)[part]
+        return ForceProblem(self.structure, self.forces, self.time[part], load, self.sensors, samples, ground=ground)
 
     def log_likelihood(self, priors: Sequence[Matern], sigma: Samples) -> float:
         """Return the log likelihood of the samples; -inf where it is not finite.
@@ -194,14 +202,15 @@ class ForceProblem:
         smoothed = np.empty((len(self.time), len(outputs)))
         joint = np.empty((len(self.time), len(outputs), len(outputs)))
         smooth_backward(
-            steps.transition, steps.covariance, steps.which, steps.shift, rows, variance, self.observed, means,
-            covariances, places, outputs, smoothed, joint,
+            *steps, rows, variance, self.observed, means, covariances, places, outputs, smoothed, joint,
         )  # fmt: skip
         return SmoothedForce(self.time, smoothed, joint, self.n_forces, total)
 
     def _filtered(
         self, priors: Sequence[Matern], sigma: Samples, *, keep: bool
-    ) -> tuple[float, Samples, Samples, Integers, Augmented, Steps, Samples, Samples]:
+    ) -> tuple[
+        float, Samples, Samples, Integers, Augmented, tuple[Samples, Samples, Integers, Samples], Samples, Samples
+    ]:
         modes = self._modal
         system = augmented(modes.physics, priors)
         if not np.all(np.asarray(sigma) > 0.0):
@@ -235,7 +244,7 @@ class ForceProblem:
             transition, noise, which, shift, rows, variance, observed, mean, covariance, means, covariances, places
         )  # fmt: skip
         total = total if np.isfinite(total) and not overflown else -np.inf
-        return total, means, covariances, places, system, Steps(transition, noise, which, shift), rows, variance
+        return total, means, covariances, places, system, (transition, noise, which, shift), rows, variance
 
 
 def _sampled(

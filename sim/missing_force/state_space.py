@@ -144,23 +144,6 @@ def _without_rounding(values: Samples) -> Samples:
     return np.where(np.abs(values) > _ROUNDING * np.abs(values).max(initial=0.0), values, 0.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Steps:
-    """Exact steps z(k + 1) = transition z(k) + noise + shift(k) over the intervals of a grid.
-
-    Parameters
-    ----------
-    transition, covariance : (u, d, d), of each distinct interval.
-    which : (N - 1,) the distinct interval of each step.
-    shift : (N - 1, d).
-    """
-
-    transition: Samples
-    covariance: Samples
-    which: Integers
-    shift: Samples
-
-
 def intervals(time: Samples) -> tuple[Samples, Integers]:
     """Return the distinct intervals of a grid, (u,) s, and which each of its steps has, (N - 1,)."""
     steps = np.diff(time)

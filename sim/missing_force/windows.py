@@ -83,22 +83,13 @@ def matched_force(
     transition, gramian = noisy_steps(model.system, model.unknown @ model.unknown.T, dt)
     _, first, second = loaded_steps(model.system, model.input, dt)
     shift = np.einsum("kij,kj->ki", first[which], load[:-1]) + np.einsum("kij,kj->ki", second[which], load[1:])
-    # windows of equal steps are solved side by side
-    alike: dict[bytes, list[int]] = {}
-    for window, (begin, end) in enumerate(pairwise(ends.tolist())):
-        alike.setdefault(which[begin:end].tobytes(), []).append(window)
-    parts: dict[int, tuple[Samples, Samples, float]] = {}
-    for windows in alike.values():
-        begins, length = ends[windows], int(ends[windows[0] + 1] - ends[windows[0]])
-        steps = [(transition[step], gramian[step]) for step in which[begins[0] : begins[0] + length].tolist()]
-        shifts = shift[begins[:, None] + np.arange(length)].swapaxes(0, 1)
-        period = float(time[begins[0]]), float(time[begins[0] + length])
-        state, adjoint, costs = _solved_windows(states[begins], states[begins + length], steps, shifts, period)
-        for i, window in enumerate(windows):
-            parts[window] = state[:, i], adjoint[:, i], float(costs[i])
-    ordered = [parts[window] for window in range(len(ends) - 1)]
+    parts = []
+    for begin, end in pairwise(ends.tolist()):
+        steps = [(transition[step], gramian[step]) for step in which[begin:end].tolist()]
+        period = float(time[begin]), float(time[end])
+        parts.append(_solved_window(states[begin], states[end], steps, shift[begin:end], period))
     at = [np.arange(begin, end + 1) for begin, end in pairwise(ends.tolist())]
-    motion, costates = (np.concatenate([part[i] for part in ordered]) for i in (0, 1))
+    motion, costates = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
     return MatchedForce(
         time[np.concatenate(at)],
         np.repeat(np.arange(len(at)), [len(each) for each in at]),
@@ -107,7 +98,7 @@ def matched_force(
         costates @ model.unknown,
         # by the inverse of M, as the unknown force enters the velocity
         2.0 * costates[:, n:] @ model.input[n:],
-        np.array([part[2] for part in ordered]),
+        np.array([part[2] for part in parts]),
     )
 
 
@@ -126,29 +117,29 @@ def _window_ends(states: Samples, time: Samples) -> Integers:
     return ends
 
 
-def _solved_windows(
+def _solved_window(
     begin: Samples, end: Samples, steps: list[tuple[Samples, Samples]], shifts: Samples, period: tuple[float, float]
-) -> tuple[Samples, Samples, Samples]:
-    """Return states and co-states, (k + 1, w, d) each, and the costs, (w,), of w windows of the same k steps.
+) -> tuple[Samples, Samples, float]:
+    """Return states and co-states, (k + 1, d) each, and the cost of a window of k steps.
 
     Parameters
     ----------
-    begin, end : (w, d), the states that are known.
+    begin, end : (d,), the states that are known.
     steps : transition and Gramian of each step.
-    shifts : (k, w, d), by the load.
-    period : s, of the first window, named in errors.
+    shifts : (k, d), by the load.
+    period : s, named in errors.
     """
     free, whole = begin, np.zeros_like(steps[0][1])
     with np.errstate(over="ignore", invalid="ignore"):
         for (transition, gramian), shift in zip(steps, shifts, strict=True):
-            free = free @ transition.T + shift
+            free = transition @ free + shift
             whole = transition @ whole @ transition.T + gramian
     if not (np.isfinite(free).all() and np.isfinite(whole).all()):
         raise ValueError(
             f"matched force: from {period[0]:g} to {period[1]:g} s the model overflows, as it is unstable: give "
             "shorter windows"
         )
-    adjoint = np.empty((len(steps) + 1, *free.shape))
+    adjoint = np.empty((len(steps) + 1, len(free)))
     adjoint[-1] = _solved(whole, end - free, *period)
     for k in range(len(steps) - 1, -1, -1):
         adjoint[k] = adjoint[k + 1] @ steps[k][0]
@@ -156,7 +147,7 @@ def _solved_windows(
     state[0] = begin
     for k, (transition, gramian) in enumerate(steps):
         state[k + 1] = state[k] @ transition.T + shifts[k] + adjoint[k + 1] @ gramian
-    return state, adjoint, np.einsum("wi,ij,wj->w", adjoint[-1], whole, adjoint[-1])
+    return state, adjoint, float(adjoint[-1] @ whole @ adjoint[-1])
 
 
 def _columns(name: str, values: ArrayLike, instants: int, dofs: int) -> Samples:
@@ -168,7 +159,7 @@ def _columns(name: str, values: ArrayLike, instants: int, dofs: int) -> Samples:
 
 
 def _solved(gramian: Samples, gap: Samples, begin: float, end: float) -> Samples:
-    """Return gramian^-1 of each of (w, d) gaps, in states of one size."""
+    """Return gramian^-1 of a gap, (d,), in states of one size."""
     size = np.sqrt(np.diag(gramian))
     if np.all(size > 0.0):
         values, vectors = np.linalg.eigh(gramian / np.outer(size, size))

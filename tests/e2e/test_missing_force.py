@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,14 @@ import pytest
 from matplotlib.figure import Figure
 from scipy.integrate import solve_ivp
 
+from benchmarks.force_records import CASES, known_force
 from monitor.__main__ import main
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from replay.commands.identify_force import _is_determined, _laws
 from replay.identification.force_model import channel_factor
-from sim.missing_force.law_fit import CurveFit, LawFit
+from replay.identification.missing_force import find_missing_force
+from sim.missing_force.law_fit import LawFit
 from sim.missing_force.law_terms import terms
 
 TIME = np.arange(0.0, 30.001, 0.04)
@@ -149,6 +152,21 @@ def test_nothing_is_missing(tmp_path, model, capsys):
     assert found["laws"] == []
     assert main(["identify", str(record), "--missing-force", "--model", str(model)]) == 0
     assert "nothing is missing, zero is within the band" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("case", "what", "share"),
+    [
+        ("a cubic spring, mass 10 % too large", "mass", 10.0),
+        ("stiffness 10 % too large", "stiffness", 10.0),
+        ("damping 50 % too large", "damping", 50.0),
+    ],
+)
+def test_what_is_wrong_in_the_linear_model_has_its_name(case, what, share):
+    known = known_force(CASES[case], 3)
+    (line,) = find_missing_force(known.recording, known.model).warnings
+    found, error = re.match(rf"the model's {what} at dof 1 is (\S+) ± (\S+) % too large", line).groups()
+    assert abs(float(found) - share) < 3.5 * float(error) < 0.5 * share
 
 
 def test_a_given_law_and_a_picture(tmp_path, model, capsys):
@@ -345,12 +363,9 @@ def test_a_load_that_is_left_out_a_unit_and_a_sign_are_reported(tmp_path, model,
 
 
 def test_laws_of_two_places_name_them_and_one_that_is_not_determined_is_seen():
-    curve = CurveFit(np.array([2.0, 3.0]), np.array([0.1, 2.0]), np.ones(2))
-    law = LawFit(
-        (terms(["x"]), terms(["v"])), ("x (1)", "v (2)"), curve.coefficients, curve.standard_errors, curve, None, 7.0,
-        np.array([0.999, 0.5]),
-    )  # fmt: skip
-    found = _laws([law], ["at dof 1", "between dofs 3 and 2"])
+    numbers = np.array([2.0, 30.0]), np.array([0.1, 20.0]), None, np.ones(1), np.ones(1)
+    law = LawFit((terms(["x"]), terms(["v"])), ("x (1)", "v (2)"), *numbers, 7.0)
+    found = _laws([law], ["at dof 1", "between dofs 3 and 2"], [1.0])
     cells = [found.cells(row) for group in found.groups for row in group]
-    assert [(*row[:2], row[5]) for row in cells] == [("at dof 1", "x", "99.9"), ("between dofs 3 and 2", "v", "50")]
+    assert [(*row[:2], row[3]) for row in cells] == [("at dof 1", "x", "2"), ("between dofs 3 and 2", "v", "30")]
     assert not _is_determined(law)

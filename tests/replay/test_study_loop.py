@@ -14,7 +14,7 @@ from monitor.text.blocks import to_json
 from replay.formats.units import STANDARD_GRAVITY
 from replay.papers.loop import benchmark, blocks
 from replay.papers.loop import study as loop_study
-from replay.papers.loop.benchmark import CASES, COMPENSATORS, CRITERIA, SCENARIOS, Benchmark, RunningLoss, SampleLoss
+from replay.papers.loop.benchmark import CASES, COMPENSATORS, CRITERIA, SCENARIOS, Benchmark, SampleLoss, lost_samples
 from replay.papers.loop.blocks import study_blocks
 from replay.papers.loop.study import (
     CompensatedRun,
@@ -195,8 +195,8 @@ def test_a_number_of_draws_out_of_range_is_refused(number) -> None:
 def test_lost_samples_are_of_the_draw_alike_for_any_number_of_others() -> None:
     streams = tuple(benchmark._stream(5, number, benchmark._OF_LOSS) for number in range(4))
     tests = np.repeat([False, True, True], 4)
-    lost = RunningLoss(SampleLoss(0.3, streams, tests), 2)
-    of_two = RunningLoss(SampleLoss(0.3, streams[:2], tests[::2]), 2)
+    lost = lost_samples(SampleLoss(0.3, streams, tests), 2)
+    of_two = lost_samples(SampleLoss(0.3, streams[:2], tests[::2]), 2)
     steps = np.array([next(lost) for _ in range(2000)])
     assert steps.shape == (2000, 2, 12) and not steps[..., :4].any()
     np.testing.assert_array_equal(steps[..., 4:8], steps[..., 8:])

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from sim.fitting.fit import fit_many
 from sim.laboratory.elements import BoucWenSpring
 from sim.laboratory.structure import Structure
-from sim.missing_force.law_fit import curve_fit, find_laws, fit_law, force_by_laws
+from sim.missing_force.law_fit import find_laws, fit_law, force_by_laws
 from sim.missing_force.law_motion import LawResponse
 from sim.missing_force.law_terms import DICTIONARY, term, terms
 from sim.missing_force.recovery import recover_force
@@ -57,10 +57,6 @@ def test_terms_are_what_their_names_say(name, value):
     for x in (-1.7, 0.3):
         for v in (-0.6, 2.1):
             assert term(name).of(np.array(x), np.array(v), 1e-3) == pytest.approx(value(x, v), abs=1e-12)
-            by_x, by_v = term(name).slopes(np.array(x), np.array(v), 1e-3)
-            h = 1e-6
-            assert by_x == pytest.approx((value(x + h, v) - value(x - h, v)) / (2.0 * h), abs=1e-6)
-            assert by_v == pytest.approx((value(x, v + h) - value(x, v - h)) / (2.0 * h), abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ["", "y", "x^", "|x", "x^3 +", "sign", "Bouc-Wen 0", "Bouc-Wen 2 yield"])
@@ -69,6 +65,14 @@ def test_other_names_are_refused(name):
         term(name)
     with pytest.raises(ValueError, match="give each once, and one Bouc-Wen"):
         terms(["Bouc-Wen 2", "Bouc-Wen 8"])
+    assert terms(DICTIONARY) == DICTIONARY
+
+
+def _check_derivatives(response, at):
+    for i, step in enumerate(1e-6 * np.eye(len(at))):
+        difference = (response.evaluate((at + step)[None])[0] - response.evaluate((at - step)[None])[0]) / 2e-6
+        found = response.evaluate(at[None])[1][..., i]
+        np.testing.assert_allclose(found, difference, atol=1e-4 * np.abs(difference).max() + 1e-6)
 
 
 def _two_dofs() -> LawResponse:
@@ -109,14 +113,30 @@ def test_response_is_that_of_the_structure_with_its_laws(friction):
     true = np.array([acceleration(t, z)[0] for t, z in zip(problem.time, state, strict=True)])
     direct = np.asarray(problem.load) @ np.linalg.inv(mass)[0]
     columns = np.column_stack([state[:, 0] / 0.1, state[:, 3] / 0.2, (true - direct) / 0.3])
-    found, sensitivities = response.evaluate(at[None])
+    found, _ = response.evaluate(at[None])
     np.testing.assert_allclose(found[0], columns[np.isfinite(problem.observed)], atol=1e-4)
     held = np.abs((state[:, 2:] @ places)[:, 0]) < 5.0 * width
     assert (held.sum() > 5) == (friction > 0.0)
-    for i in range(len(at)):
-        step = 1e-6 * np.eye(len(at))[i]
-        difference = (response.evaluate((at + step)[None])[0] - response.evaluate((at - step)[None])[0]) / 2e-6
-        np.testing.assert_allclose(sensitivities[..., i], difference, atol=1e-4 * np.abs(difference).max() + 1e-6)
+    _check_derivatives(response, at)
+
+
+def test_a_mass_in_a_law_is_one_of_the_structure():
+    """On a ground that moves, beside a rate that friction holds at times."""
+    response = _two_dofs()
+    problem, ground = response.problem, np.column_stack([np.cos(response.problem.time)] * 2)
+    mass, damping, stiffness = problem.structure.matrices
+    places, load, sigma = np.eye(2), np.asarray(problem.load), response.sigma
+
+    def of(change, laws):
+        structure = Structure(mass + np.diag(change), damping, stiffness)
+        given = load - ground @ structure.matrices[0]
+        whole = ForceProblem(structure, places, problem.time, given, problem.sensors, problem.observed, ground=ground)
+        return LawResponse(whole, [[term(name) for name in law] for law in laws], sigma)
+
+    at = np.array([0.3, 2.0, 0.4, 0.2, 0.2, -0.1, 0.5, 1.0])
+    lighter, right = of([0.0, 0.0], (("a", "x^3"), ("sign v", "a"))), of([0.3, 0.2], (("x^3",), ("sign v",)))
+    np.testing.assert_allclose(lighter.motion(at)[0], right.motion(at[[1, 2, 4, 5, 6, 7]])[0], atol=1e-6)
+    _check_derivatives(lighter, at)
 
 
 def _rubbing(friction: float, seed: int) -> tuple[ForceProblem, float]:
@@ -140,7 +160,7 @@ def test_friction_alone_is_found_to_the_noise(friction, held):
     found = find_laws(problem, recover_force(problem))[0]
     assert found.names == ("sign v",)
     assert abs(found.coefficients[0] - friction) < 3.0 * found.standard_errors[0]
-    assert found.fit.sigma == pytest.approx(1.0, abs=0.08)
+    assert found.noise[0] == pytest.approx(5e-5, rel=0.08)
 
 
 def test_friction_between_two_masses_is_found_to_the_noise():
@@ -166,7 +186,7 @@ def test_friction_between_two_masses_is_found_to_the_noise():
     found = find_laws(problem, recover_force(problem))[0]
     assert found.names == ("sign v",)
     assert abs(found.coefficients[0] - 2.0) < 3.0 * found.standard_errors[0]
-    assert found.fit.sigma == pytest.approx(1.0, abs=0.08)
+    np.testing.assert_allclose(found.noise, 1e-4, rtol=0.08)
 
 
 @pytest.mark.parametrize(("name", "value"), [("x^3", 0.05), ("sign v", 0.4), ("v|v|", 0.1)])
@@ -177,7 +197,6 @@ def test_finds_the_law_among_the_dictionary(name, value, known):
     assert found[0].names == (name,)
     assert abs(found[0].coefficients[0] - value) < 3.5 * found[0].standard_errors[0]
     assert found[0].standard_errors[0] < 0.03 * value
-    assert found[0].explained[0] > 0.8
     assert any(not each.names for each in found)
 
 
@@ -186,41 +205,15 @@ def test_no_law_where_nothing_is_missing():
     assert find_laws(problem, recover_force(problem, sigma=sigma))[0].names == ()
 
 
-def test_a_given_law_is_fitted_from_its_curve_fit():
+def test_a_given_law_is_fitted():
     problem, sigma = _problem(LAWS["x^3"], 31, 3)
     recovered = recover_force(problem, sigma=sigma)
-    curve = curve_fit(problem, recovered, [["x^3"]])
     found = fit_law(problem, recovered, [["x^3"]])
-    assert curve.coefficients[0] == found.curve.coefficients[0] == pytest.approx(0.05, rel=0.15)
     assert found.coefficients[0] == pytest.approx(0.05, abs=0.002)
     with pytest.raises(ValueError, match="2 laws of 1 forces"):
         fit_law(problem, recovered, [["x"], ["x"]])
     with pytest.raises(ValueError, match="give each once"):
         fit_law(problem, recovered, [["x|x|", "|x|x"]])
-
-
-@pytest.mark.parametrize(("count", "bound", "largest_sd"), [(11, 0.003, 0.003), (151, 0.001, 0.001)])
-def test_alpha_is_unbiased_over_100_seeds(count, bound, largest_sd):
-    true = _problem(LAWS["x^3"], count, 0, noise=0.0)[0].observed
-    sigma = 0.05 * np.sqrt(np.mean(_problem(LAWS["x^3"], 601, 0, noise=0.0)[0].observed ** 2, axis=0))
-    rng = np.random.default_rng(11)
-    at = np.isfinite(true)
-    observed = (true + sigma * rng.standard_normal((100, *true.shape)))[:, at]
-    problem = ForceProblem(
-        Structure(1.0, 0.1, 1.0), np.ones((1, 1)), TIME, np.cos(TIME)[:, None], (Sensor(1), Sensor(1, "velocity")),
-        true,
-    )  # fmt: skip
-    response = LawResponse(problem, [[term("x^3")]], sigma)
-    found = fit_many(response, observed / np.broadcast_to(sigma, true.shape)[at], np.array([0.045, 1.0, 0.0]))
-    alpha = found.of("x^3")
-    assert alpha.mean() == pytest.approx(0.05, abs=bound)
-    assert alpha.std() < largest_sd
-    # the standard errors are the scatter
-    assert np.mean(found.standard_errors[:, 0]) == pytest.approx(alpha.std(), rel=0.3)
-
-
-def test_dictionary_has_no_term_twice():
-    assert len({(t.x_power, t.x_odd, t.v_power, t.v_odd) for t in DICTIONARY}) == len(DICTIONARY)
 
 
 def test_laws_of_two_forces_are_found_together():
@@ -282,10 +275,7 @@ def test_a_law_with_memory_is_that_of_the_laboratory_s_spring():
     along = np.array([float(element.force(np.array(each), np.array(0.0))) for each in stretch])
     np.testing.assert_allclose(along[::20], force, atol=0.03 * force.std())
     at += [0.0, 0.0, 0.5, 0.05, 0.1, 0.01]
-    sensitivities = response.evaluate(at[None])[1]
-    for i, step in enumerate(1e-6 * np.eye(len(at))):
-        difference = (response.evaluate((at + step)[None])[0] - response.evaluate((at - step)[None])[0]) / 2e-6
-        np.testing.assert_allclose(sensitivities[..., i], difference, atol=1e-4 * np.abs(difference).max())
+    _check_derivatives(response, at)
 
 
 @pytest.mark.parametrize(("noise", "most"), [(0.05, 0.05), (0.3, 0.2)])

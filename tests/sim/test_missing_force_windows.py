@@ -78,14 +78,9 @@ def test_is_continuous_and_least():
         # a force that moves neither end: random polynomials whose effect on the end cancels
         basis = [np.polynomial.Polynomial(rng.standard_normal(5)) for _ in range(6)]
         shapes = [lambda s, b=b, j=j: np.eye(2)[j] * b(s / 4.0) for b in basis for j in (0, 1)]
-        effects = np.array(
-            [
-                solve_ivp(
-                    lambda s, z, g=g: system @ z + entry @ g(s), (t[0], t[-1]), np.zeros(4), rtol=1e-9, atol=1e-12
-                ).y[:, -1]
-                for g in shapes
-            ]
-        )
+        rates = [lambda s, z, g=g: system @ z + entry @ g(s) for g in shapes]
+        span, options = (t[0], t[-1]), {"rtol": 1e-9, "atol": 1e-12}
+        effects = np.array([solve_ivp(each, span, np.zeros(4), **options).y[:, -1] for each in rates])
         free = np.linalg.svd(effects.T)[2][-1]
         other = sum(each * np.array([g(s) for s in t]) for each, g in zip(free, shapes, strict=True))
         cross = np.trapezoid(np.sum(force * other, axis=1), t)

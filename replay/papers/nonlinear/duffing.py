@@ -19,7 +19,7 @@ from replay import Progress, silent
 from replay.pictures import new_drawing
 from sim.fitting.fit import Fits, fit_many
 from sim.laboratory.structure import Structure
-from sim.missing_force.law_fit import curve_fit
+from sim.missing_force.law_curve import RecoveredMotion, regressed
 from sim.missing_force.law_motion import LawResponse
 from sim.missing_force.law_terms import Term, term
 from sim.missing_force.recovery import RecoveredForce, recover_force
@@ -38,7 +38,7 @@ COUNTS = (11, 151)
 # what the paper prints: 0.065 by a curve fit of 11 samples, 16 to 20 hours
 PAPER = {11: 0.065, 151: None}
 PAPER_HOURS = (16.0, 20.0)
-METHODS = ("refined", "smoother", "windows")
+METHODS = ("refined", "windows")
 _SENSORS = (Sensor(1, "displacement"), Sensor(1, "velocity"))
 _CUBIC: tuple[tuple[Term, ...], ...] = ((term("x^3"),),)
 
@@ -138,10 +138,10 @@ def _all_identified(
     coverage, seconds, first = [], [], None
     for i, problem in enumerate(problems):
         begun = perf_counter()
-        windows, recovered, curves, refined = _identified(problem, sigma)
+        windows, recovered, curve, refined = _identified(problem, sigma)
         seconds.append(perf_counter() - begun)
-        for method, value in (*curves.items(), ("refined", float(refined.of("x^3")[0]))):
-            alpha[method].append(value)
+        alpha["windows"].append(curve)
+        alpha["refined"].append(float(refined.of("x^3")[0]))
         covered = np.abs(recovered.force[:, 0] - force) <= 1.96 * recovered.force_sd[:, 0]
         coverage.append(float(np.mean(covered)))
         if first is None:
@@ -153,26 +153,24 @@ def _all_identified(
     return Sampled(every, np.array(coverage), np.array(seconds), *first)
 
 
-def _identified(problem: ForceProblem, sigma: Samples) -> tuple[MatchedForce, RecoveredForce, dict[str, float], Fits]:
-    """Return the window form, the smoothed force, alpha of curve fits of both, and the refined fit."""
+def _identified(problem: ForceProblem, sigma: Samples) -> tuple[MatchedForce, RecoveredForce, float, Fits]:
+    """Return the window form, the smoothed force, alpha of a curve fit of the first, and the refined fit."""
     observed = problem.observed
     windows = matched_force(
         problem.structure, problem.forces, problem.time, problem.load, observed[:, :1], observed[:, 1:]
     )
     recovered = recover_force(problem, sigma=sigma)
     cube = windows.displacement[:, 0] ** 3
-    curves = {
-        "windows": float(cube @ windows.force[:, 0] / (cube @ cube)),
-        "smoother": float(curve_fit(problem, recovered, _CUBIC).coefficients[0]),
-    }
+    curve = float(cube @ windows.force[:, 0] / (cube @ cube))
     response = LawResponse(problem, _CUBIC, sigma)
-    start = np.array([curves["smoother"], *recovered.smoothed.means[0, :2]])
-    return windows, recovered, curves, fit_many(response, response.observed[None], start)
+    start = np.append(
+        regressed(RecoveredMotion(problem, recovered), 0, _CUBIC[0])[0], recovered.smoothed.means[0, :2]
+    )
+    return windows, recovered, curve, fit_many(response, response.observed[None], start)
 
 
 _WORDS = {
     "windows": "window form, ends matched (eq. 16 to 23), curve fit",
-    "smoother": "smoother, curve fit",
     "refined": "smoother, then the law on the raw samples",
 }
 _LABELS = ("displacement [m]", "velocity [m/s]")

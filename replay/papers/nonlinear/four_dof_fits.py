@@ -19,7 +19,7 @@ from sim.fitting.differentiation import Differentiated, second_differences
 from sim.fitting.fit import Fit, fit
 from sim.fitting.regression import Regression
 from sim.laboratory.structure import Structure, sensor_indices
-from sim.missing_force.law_fit import CurveFit, LawFit, fit_law
+from sim.missing_force.law_fit import LawFit, fit_law
 from sim.missing_force.marginal_fit import (
     Hypothesis,
     confounded_with_force,
@@ -344,14 +344,12 @@ class ForceLaw:
     ----------
     held : percent of nominal at which k1 was held.
     recovered : the force, with its band.
-    curve : the law as a regression of the recovered force on the recovered displacement.
     fitted : refined on the samples; the standard errors hold the stiffnesses found for known.
     seconds : of all of it.
     """
 
     held: float
     recovered: RecoveredForce
-    curve: CurveFit
     fitted: LawFit
     seconds: float
 
@@ -367,7 +365,7 @@ def recover_law(record: FourMassRecord, held: float = 100.0) -> ForceLaw:
     found = identify_jointly(record, held)
     recovered = recover_force(found.problem, sigma=found.sigma)
     law = fit_law(found.problem, recovered, [("x", "x^3")])
-    return ForceLaw(held, recovered, law.curve, law, time.perf_counter() - start)
+    return ForceLaw(held, recovered, law, time.perf_counter() - start)
 
 
 def force_problem(chain: Chain, record: FourMassRecord) -> ForceProblem:
