@@ -1,4 +1,4 @@
-"""Protocols of sources, sinks and request servers, with a source and a sink in memory."""
+"""Protocols of sources, sinks and request servers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 from monitor.messages import Sink
-from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, SignalBlock
-from monitor.messages.health import Health
+from monitor.messages.blocks import Event, SignalBlock
 from monitor.messages.requests import Request
-from monitor.messages.transfer import TransferBlock
 
 
 class TransportError(OSError):
@@ -101,44 +98,3 @@ class RequestServer(Protocol):
 
     def close(self) -> None:
         """Release all resources; a second call does nothing."""
-
-
-class MemorySink:
-    """Store everything in lists, in order."""
-
-    def __init__(self) -> None:
-        self.signals_seen: list[SignalBlock] = []
-        self.results_seen: list[ResultBlock] = []
-        self.transfers_seen: list[TransferBlock] = []
-        self.events_seen: list[Event] = []
-        self.alarms_seen: list[AlarmReport] = []
-        self.health_seen: list[Health] = []
-        self.closed = False
-
-    def signals(self, block: SignalBlock, arrived: float | None = None) -> None:
-        """Store samples."""
-        self.signals_seen.append(block)
-
-    def results(self, block: ResultBlock) -> None:
-        """Store indicator values."""
-        self.results_seen.append(block)
-
-    def transfer(self, block: TransferBlock) -> None:
-        """Store transfer functions."""
-        self.transfers_seen.append(block)
-
-    def event(self, event: Event) -> None:
-        """Store an event."""
-        self.events_seen.append(event)
-
-    def alarms(self, report: AlarmReport) -> None:
-        """Store alarms."""
-        self.alarms_seen.append(report)
-
-    def health(self, health: Health) -> None:
-        """Store a health message."""
-        self.health_seen.append(health)
-
-    def close(self) -> None:
-        """Mark the sink as closed; the lists stay."""
-        self.closed = True

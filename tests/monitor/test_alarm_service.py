@@ -16,8 +16,7 @@ from monitor.messages.alarms import decode, encode
 from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock, Stream
 from monitor.messages.requests import AcknowledgeRequest, Request, ResetRequest
 from monitor.service.service import Service
-from monitor.transport.base import MemorySink
-from tests.monitor.memory_source import MemorySource
+from tests.monitor.in_memory import MemorySink, MemorySource
 
 RATE = 100.0
 STREAM = Stream("rig", 1, RATE, tuple(Channel(role.value, role, "m", "a") for role in (Role.COMMAND, Role.MEASURED)))

@@ -16,8 +16,8 @@ from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.health import RecordingStatus
 from monitor.recording import RunReader, RunWriter
 from monitor.service.service import Service
-from monitor.transport.base import MemorySink
 from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
+from tests.monitor.in_memory import MemorySink
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
 RATE, ROWS, BLOCKS = 1000.0, 50, 60

@@ -25,8 +25,7 @@ from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.plan import ReliabilityPlan, ValidationSite
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from monitor.service.service import Service
-from monitor.transport.base import MemorySink
-from tests.monitor.memory_source import MemorySource
+from tests.monitor.in_memory import MemorySink, MemorySource
 from tests.monitor.test_paused_measures import EVERY, RATE, SETTINGS, WINDOW, block, motion, of
 
 HOPPED = "broadband", "fei", "transfer"

@@ -10,9 +10,8 @@ from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from monitor.service.service import Service
-from monitor.transport.base import MemorySink
 from monitor.wire.native import MAX_COLUMNS
-from tests.monitor.memory_source import MemorySource
+from tests.monitor.in_memory import MemorySink, MemorySource
 
 
 def stream(pairs: int, rate: float, epoch: int = 1) -> Stream:

@@ -18,7 +18,7 @@ from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, Role
 from monitor.messages.health import Health
 from monitor.service.service import Service
 from monitor.service.waiting import WaitingBlocks
-from monitor.transport.base import MemorySink
+from tests.monitor.in_memory import MemorySink
 
 RATE = 100.0
 STREAM = Stream("rig", 1, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))

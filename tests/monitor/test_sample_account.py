@@ -21,8 +21,7 @@ from monitor.messages.health import RecordingStatus, StreamCounts
 from monitor.recording import RunWriter
 from monitor.service.health_statistics import SampleAccount
 from monitor.service.service import Service
-from monitor.transport.base import MemorySink
-from tests.monitor.memory_source import MemorySource
+from tests.monitor.in_memory import MemorySink, MemorySource
 
 # no actuator: what is counted does not depend on what is computed
 STREAM = Stream("rig", 1, 100.0, (Channel("x", Role.AUXILIARY),))

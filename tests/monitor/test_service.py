@@ -17,8 +17,7 @@ from monitor.messages.health import Health, RecordingStatus, StreamCounts, decod
 from monitor.messages.requests import NoteRequest, Request
 from monitor.messages.transfer import TransferBlock
 from monitor.service.service import Service
-from monitor.transport.base import MemorySink
-from tests.monitor.memory_source import MemorySource
+from tests.monitor.in_memory import MemorySink, MemorySource
 
 RATE = 100.0
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))

@@ -16,7 +16,7 @@ from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.requests import Request
 from monitor.service.service import Service
-from monitor.transport.base import MemorySink
+from tests.monitor.in_memory import MemorySink
 
 RATE = 100.0
 STREAM = Stream("rig", 1, RATE, (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a")))
