@@ -98,7 +98,7 @@ class WindowSettings(Section):
         512, "Memory of a recording", "Maximum size; a longer one is held in less detail.", unit="MB"
     )
     live_memory: Annotated[int, Field(ge=64, le=65536)] = setting(
-        160, "Memory of a live rig", "Maximum size of the history; of many channels it covers less time.", unit="MB"
+        140, "Memory of a live rig", "Maximum size of the history; of many channels it covers less time.", unit="MB"
     )
     blink: bool = setting(True, "Alarms blink", "Unacknowledged alarms blink once a second.")
     sound: bool = setting(
