@@ -19,8 +19,9 @@ from monitor.messages.requests import AcknowledgeRequest, encode
 from monitor.transport.zeromq.results import ResultSubscriber
 from monitor.transport.zeromq.signals import SignalPublisher
 from tests.monitor.mqtt.mosquitto import Authority, Mosquitto, here, passwords
-from tests.monitor.mqtt.watcher import Watcher, until
+from tests.monitor.mqtt.watcher import Watcher
 from tests.needs import needs
+from tests.waiting import until
 
 pytestmark = needs("mosquitto")
 PAUSE = float(os.environ.get("SYNCHROSCOPE_PAUSE", "1"))

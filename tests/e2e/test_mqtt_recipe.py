@@ -22,8 +22,9 @@ from monitor.messages.requests import AcknowledgeRequest, Request
 from monitor.transport.mqtt import MqttSink
 from tests.monitor.mqtt.conftest import report, transition
 from tests.monitor.mqtt.mosquitto import PROGRAM
-from tests.monitor.mqtt.watcher import Watcher, until
+from tests.monitor.mqtt.watcher import Watcher
 from tests.needs import needs
+from tests.waiting import until
 
 PAGE = (Path(__file__).parents[2] / "docs" / "mqtt.md").read_text()
 USER = "mosquitto"

@@ -92,10 +92,7 @@ class Publishing:
 
     def all_came(self, rows: int = 1) -> None:
         """Wait for the last, and compare."""
-        deadline = monotonic() + TIMEOUT
-        while self._got[-1] != self._sent - rows:
-            assert monotonic() < deadline, (self._got[-1], self._sent)
-            self._take(0.05)
+        until(lambda: self._got[-1] == self._sent - rows, lambda: self._take(0.05))
         assert self._got == list(range(self._first, self._sent, rows))
         assert self.sink.dropped == 0
 
@@ -106,12 +103,8 @@ class Publishing:
 
     def comes_again(self) -> None:
         """Wait until the good subscriber, which may have been cut off with the others, has what is sent now."""
-        deadline = monotonic() + TIMEOUT
         first = self._sent
-        while self._got[-1] < first:
-            assert monotonic() < deadline
-            self.send(1)
-            self._take(0.005)
+        until(lambda: self._got[-1] >= first, lambda: (self.send(1), self._take(0.005)))
 
     def close(self) -> None:
         self._good.close()

@@ -13,6 +13,7 @@ from monitor.messages.requests import Answer, NoteRequest, Request
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.request_client import RequestClient, requests_url
 from monitor.transport.zeromq.request_server import ZmqRequestServer
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 
@@ -33,11 +34,7 @@ class Taken:
         self.texts.append(request.text)
 
     def serve_until(self, done: Callable[[], bool]) -> None:
-        deadline = monotonic() + 10.0
-        while not done():
-            assert monotonic() < deadline, self.texts[-5:]
-            self.request_server.serve(self.take)
-            sleep(0.002)
+        until(done, lambda: self.request_server.serve(self.take))
 
 
 @pytest.fixture

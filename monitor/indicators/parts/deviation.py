@@ -88,7 +88,7 @@ def _deviation(
     n = weights.shape[0]
     cells = -(-n // length)
     means, inner, sizes = stack_array(_CELLS), stack_array(_CELLS), stack_array(_CELLS)
-    size = known = slow = 0.0
+    size = known = slow = within = 0.0
     for cell in range(cells):
         first, last = cell * length, min((cell + 1) * length, n)
         w, r, b = weights[first:last], residual[first:last], bias[first:last]
@@ -98,6 +98,7 @@ def _deviation(
             shift += w[t] * b[t]
         means[cell], sizes[cell] = total / (last - first), own
         inner[cell] = product - means[cell] * sums[cell]
+        within += inner[cell]
         size, known, slow = size + own, known + shift, slow + means[cell] * means[cell]
     if not size > 0.0:
         return np.nan
@@ -113,7 +114,11 @@ def _deviation(
     share = independent / (cells * of_weights[0] * of_weights[0]) if of_weights[0] > 0.0 else 0.0
     by_shifts = max(by_shifts, 0.0) / cells * (1.0 + _FITTED * share * np.sqrt(share))
     by_shifts += max(size - length * slow, 0.0) * fast
-    return float(np.sqrt(np.sqrt(by_blocks * by_shifts) + known * known))
+    variance = np.sqrt(by_blocks * by_shifts)
+    # a sum within cells that is no chance, as of a hum in both signals, is a bias of the slow share of the weights
+    if within * within > variance:
+        known = abs(known) + abs(within) * size / max(length * slow, 0.2 * size)
+    return float(np.sqrt(variance + known * known))
 
 
 @reduction

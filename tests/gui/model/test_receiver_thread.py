@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
-from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 import numpy as np
@@ -29,6 +27,7 @@ from monitor.messages.health import Health
 from monitor.messages.transfer import FREQUENCY, TransferBlock, TransferStream
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.results import ResultPublisher
+from tests.waiting import until
 
 STREAM = Stream("rig", 1, 1000.0, (Channel("count", Role.AUXILIARY),))
 RESULTS = ResultStream("rig", 1, 1000.0, 1, (Column("x", "s", "a"),))
@@ -67,13 +66,6 @@ class Subscription:
     def close(self):
         self.threads.add(threading.current_thread())
         self.closed += 1
-
-
-def until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < end, "waited for 20 s"
-        time.sleep(0.001)
 
 
 @pytest.fixture(autouse=True)

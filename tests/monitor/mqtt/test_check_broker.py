@@ -14,8 +14,8 @@ from monitor.commands.checks.endpoints import broker as look
 from monitor.config import MqttSettings
 from tests.monitor.mqtt.conftest import Amqtt, free_port
 from tests.monitor.mqtt.mosquitto import Authority, Mosquitto, here, passwords
-from tests.monitor.mqtt.watcher import until
 from tests.needs import needs
+from tests.waiting import until
 
 needs_mosquitto = needs("mosquitto")
 

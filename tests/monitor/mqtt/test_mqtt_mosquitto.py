@@ -18,8 +18,8 @@ from monitor.transport.mqtt import MqttSink, client, connection, credentials
 from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
 from tests.monitor.mqtt.conftest import report, rows, transition
 from tests.monitor.mqtt.mosquitto import Authority, Mosquitto, here, passwords
-from tests.monitor.mqtt.watcher import until
 from tests.needs import needs
+from tests.waiting import until
 
 needs_mosquitto = needs("mosquitto")
 

@@ -23,8 +23,8 @@ from monitor.transport.mqtt.connection import MqttConnection
 from tests.monitor.mqtt.conftest import ALARM, COLUMNS, report, rows, transition
 from tests.monitor.mqtt.mosquitto import Authority, here
 from tests.monitor.mqtt.nats import PAGE, Nats
-from tests.monitor.mqtt.watcher import until
 from tests.needs import needs
+from tests.waiting import until
 
 pytestmark = needs("nats-server")
 DESK = ("desk", "lamp")
@@ -143,17 +143,17 @@ def test_a_cluster_keeps_what_is_retained_when_a_node_is_killed(run, watch, tell
     sink.alarms(report(transition(1)))
     south = Alarm("south.fdb_delay.trip", "fdb_delay", "south", "s", Severity.TRIP, high=0.02)
     other.alarms(report(transition(1, south), alarms=(south,)))
-    until(lambda: idle(sink) and idle(other) and len(watcher.transitions()) == 2, PATIENCE)
+    until(lambda: idle(sink) and idle(other) and len(watcher.transitions()) == 2, patience=PATIENCE)
     cluster.kill(0)
     for number in range(2, 20):
         sink.alarms(report(transition(number)))
-    until(lambda: idle(sink) and len(watcher.transitions()) >= 20, PATIENCE)
+    until(lambda: idle(sink) and len(watcher.transitions()) >= 20, patience=PATIENCE)
     # what was on its way when the node died may come twice, under the same number
     north = [each["number"] for each in watcher.transitions() if each["name"] == ALARM.name]
     assert list(dict.fromkeys(north)) == list(range(1, 20))
     # while leaders are elected, a node answers a subscription with a failure
     late = watch(second, "synchroscope/#", user=DESK)
-    until(lambda: late.on("south/status") or late.subscribe(), PATIENCE)
+    until(lambda: late.on("south/status") or late.subscribe(), patience=PATIENCE)
     for rig, number in (("north", 19), ("south", 1)):
         assert late.until(f"{rig}/status")["status"] == "online"
         assert late.until(f"{rig}/alarm/{rig}%2Efdb_delay%2Etrip")["transition"]["number"] == number

@@ -19,7 +19,7 @@ from monitor.messages.requests import AcknowledgeRequest, NoteRequest, encode
 from monitor.transport.mqtt import client, connection, payloads
 from monitor.transport.rate_limit import Backoff
 from tests.monitor.mqtt.conftest import ALARM, COLUMNS, STREAM, report, rows, transition
-from tests.monitor.mqtt.watcher import until
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")
 NAN = float("nan")

@@ -7,22 +7,15 @@ import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import monotonic, sleep
+from time import sleep
 from typing import Any
 
 from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
+from tests.waiting import until
+
 TIMEOUT = 30.0
-
-
-def until(condition: Callable[[], Any], within: float = TIMEOUT) -> Any:
-    """Poll until the condition holds; return what it returned."""
-    deadline = monotonic() + within
-    while not (found := condition()):
-        assert monotonic() < deadline, "it never came true"
-        sleep(0.01)
-    return found
 
 
 @dataclass(frozen=True)
