@@ -305,6 +305,9 @@ def test_the_band_of_a_law_is_the_scatter_over_records():
     observed = true + sigma * np.random.default_rng(5).standard_normal((80, *true.shape))
     response = LawResponse(problem, [[term("x^3")]], sigma)
     fits = fit_many(response, (observed / sigma)[:, at], law.fit.parameters)
+    alpha = fits.of("x^3")
+    assert alpha.mean() == pytest.approx(0.05, abs=0.001)
+    assert fits.standard_errors[:, 0].mean() == pytest.approx(alpha.std(), rel=0.3)
     forces = response.motion(fits.parameters)[1][..., 0]
     np.testing.assert_allclose(np.sqrt(np.mean(sd[:, 0] ** 2)), np.sqrt(np.mean(forces.var(axis=0))), rtol=0.3)
     assert np.mean(np.abs(force[:, 0] - forces.mean(axis=0)) < 3.0 * sd[:, 0]) > 0.9
