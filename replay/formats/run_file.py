@@ -97,8 +97,10 @@ class Epoch:
 class RunRecording:
     """A run file; nothing is held in memory, and every pass over its blocks opens it again.
 
-    ``settings`` are those of the service that recorded it; ``remarks`` are notes that are not events. ``created`` is
-    when the file was created, ISO 8601, and ``outcome`` how the run ended: clean, lossy, truncated or recovered.
+    ``settings`` are those of the service that recorded it, ``epochs`` the starts of the publisher in order, ``notes``
+    how the run ended if not well, of which ``remarks`` are not events, and ``doubts`` tell what is not as it was
+    recorded. ``created`` is when the file was created, ISO 8601, and ``outcome`` how the run ended: clean, lossy,
+    truncated or recovered.
 
     Raises
     ------
@@ -112,55 +114,30 @@ class RunRecording:
         try:
             with RunReader(path) as reader:
                 self._declared = reader.stream.sample_rate
-                self._stream: Stream = with_rate_of_times(reader)
-                self._n_samples = int(reader.n_samples)
+                self.stream: Stream = with_rate_of_times(reader)
+                self.n_samples = int(reader.n_samples)
                 self.outcome = str(reader.outcome)
                 self.created: str = reader.created
-                self._doubts = reader.check()
+                self._damage = reader.check()
                 self.settings: dict[str, Any] = dict(reader.settings)
-                self._epochs, self._end = epoch_starts(reader.numbering())
+                self.epochs, self._end = epoch_starts(reader.numbering())
                 if not 0 <= self._end <= _MOST_NUMBER:
                     raise RecordingError(f"{path} is damaged: the numbers of its samples cannot be")
                 ended = () if self.outcome == "clean" else (f"the outcome of the run is {self.outcome!r}",)
-                self._said = tuple(self._doubts.messages(lambda row: self._seconds(reader, row)))
+                self.doubts = tuple(self._damage.messages(lambda row: self._seconds(reader, row)))
                 told: tuple[str, ...] = ()
-                if self._stream.sample_rate != self._declared:
-                    told = (rate_contradicted(self._declared, self._stream.sample_rate),)
-                self.remarks: tuple[str, ...] = (*told, *self._said, *ended)
+                if self.stream.sample_rate != self._declared:
+                    told = (rate_contradicted(self._declared, self.stream.sample_rate),)
+                self.remarks: tuple[str, ...] = (*told, *self.doubts, *ended)
                 late = filter(None, [reader.results_message()])
-                self._notes = (*self.remarks, *late, *_written(self._timed(reader)))
+                self.notes = (*self.remarks, *late, *_written(self._timed(reader)))
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
 
     @property
-    def stream(self) -> Stream:
-        """What the columns are."""
-        return self._stream
-
-    @property
-    def n_samples(self) -> int:
-        """Samples that the run holds."""
-        return self._n_samples
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """How the run ended, if not well."""
-        return self._notes
-
-    @property
-    def doubts(self) -> tuple[str, ...]:
-        """What in the file is not as it was recorded, a line each; these are among the notes."""
-        return self._said
-
-    @property
     def duration(self) -> float:
         """Seconds from the first sample to the one that would follow the last, through gaps and restarts."""
-        return self._end / self._stream.sample_rate
-
-    @property
-    def epochs(self) -> tuple[Epoch, ...]:
-        """The starts of the publisher, in the order of the file."""
-        return self._epochs
+        return self._end / self.stream.sample_rate
 
     def events(self) -> tuple[Event, ...]:
         """Return what happened to the stream, in order.
@@ -200,12 +177,12 @@ class RunRecording:
         ValueError : the start is before the first sample.
         RecordingError : the file has become unreadable.
         """
-        number = sample_number(start, self._stream.sample_rate)
+        number = sample_number(start, self.stream.sample_rate)
         with self.opened() as reader:
             row = self._row_of(reader, number)
-            if row == self._n_samples:
+            if row == self.n_samples:
                 return self.duration
-            return self._number_of(reader, row) / self._stream.sample_rate
+            return self._number_of(reader, row) / self.stream.sample_rate
 
     def blocks(self, block_length: int, start: float = 0.0) -> Iterator[SignalBlock]:
         """Give the run's signals, from `start` seconds after its first sample; gaps and restarts included.
@@ -219,7 +196,7 @@ class RunRecording:
 
     def coarse_blocks(self, block_length: int, start: float, jitter: float) -> Iterator[SignalBlock]:
         """Give the same in longer blocks, whose times may be off by `jitter` s."""
-        number = sample_number(start, self._stream.sample_rate)
+        number = sample_number(start, self.stream.sample_rate)
         with self.opened() as reader:
             yield from reader.signal_blocks(block_length, self._row_of(reader, number), jitter)
 
@@ -234,14 +211,14 @@ class RunRecording:
         from monitor.recording import RunFileError, RunReader
 
         try:
-            with RunReader(self._path, self._doubts) as reader:
-                reader.stream = self._stream
+            with RunReader(self._path, self._damage) as reader:
+                reader.stream = self.stream
                 yield reader
         except RunFileError as problem:
             raise RecordingError(str(problem)) from problem
 
     def _timed(self, reader: RunReader) -> Iterator[tuple[Event, float]]:
-        rate, epochs = self._stream.sample_rate, self._epochs
+        rate, epochs = self.stream.sample_rate, self.epochs
         # an event knows the index of its publisher: the starts whose first sample has that index and time, in order
         starts: dict[tuple[int, float], list[int]] = {}
         for number, epoch in enumerate(epochs):
@@ -256,7 +233,7 @@ class RunRecording:
             yield event, min(max(at / rate, 0.0), self.duration)
 
     def _seconds(self, reader: RunReader, row: int) -> float:
-        return self._number_of(reader, row) / self._stream.sample_rate
+        return self._number_of(reader, row) / self.stream.sample_rate
 
     def _number_of(self, reader: RunReader, row: int) -> int:
         epoch = self.epochs[bisect_right(self.epochs, row, key=lambda epoch: epoch.row) - 1]
@@ -267,9 +244,9 @@ class RunRecording:
         if number == 0 or not self.epochs:
             return 0
         epoch = self.epochs[bisect_right(self.epochs, number, key=lambda epoch: epoch.passed) - 1]
-        most = min(epoch.row + number - epoch.passed, self._n_samples)
+        most = min(epoch.row + number - epoch.passed, self.n_samples)
         # as a rule nothing is missing, and the sample is where it would be then
-        if most < self._n_samples and self._number_of(reader, most) == number:
+        if most < self.n_samples and self._number_of(reader, most) == number:
             return most
         rows = range(epoch.row, most)
         return epoch.row + bisect_left(rows, number, key=lambda row: self._number_of(reader, row))
