@@ -201,11 +201,11 @@ class TilesPanel(Panel):
         self._previous = None
 
     def configure(self, history: History) -> None:
-        """Create a tile for each actuator, specimen and site."""
+        """Create a tile for each actuator, site and specimen."""
         results = history.results
         actuators, sites = ((), ()) if results is None else (results.actuators, results.sites)
         self._specimens = specimens(history) if self.tile is Tile else ()
-        self._grid.set_count(len(actuators) + len(self._specimens) + len(sites))
+        self._grid.set_count(len(actuators) + len(sites) + len(self._specimens))
         self._stack.setCurrentIndex(1 if self._grid.tiles else 0)
         self._previous = None
         self.refresh(history)
@@ -232,8 +232,8 @@ class TilesPanel(Panel):
                 actuator_content(history, name, at, alarms, self._limits, self.window_seconds)
                 for name in results.actuators
             ),
-            *(specimen_content(history, name, at, alarms) for name in self._specimens),
             *(site_content(history, name, at) for name in results.sites),
+            *(specimen_content(history, name, at, alarms) for name in self._specimens),
         ]
         for tile, content in zip(self._grid.tiles, self.ordered(contents), strict=False):
             tile.set_content(content)
