@@ -36,7 +36,7 @@ class MemorySink(Sink):
     """Keeps everything in lists, in order."""
 
     def __init__(self) -> None:
-        self.signals_seen, self.results_seen, self.transfers_seen = [], [], []
+        self.signals_seen, self.results_seen = [], []
         self.events_seen, self.alarms_seen, self.health_seen = [], [], []
         self.closed = False
 
@@ -45,9 +45,6 @@ class MemorySink(Sink):
 
     def results(self, block):
         self.results_seen.append(block)
-
-    def transfer(self, block):
-        self.transfers_seen.append(block)
 
     def event(self, event):
         self.events_seen.append(event)

@@ -31,9 +31,6 @@ from tests.oracles.alarms import Condition, Life, arrows
 RATE, EVERY = 100.0, 5
 
 
-ROWS_A_SECOND = RATE / EVERY
-
-
 LIMITS = (
     LimitSettings(value="v", warn=1.0, trip=2.0, deadband=0.25, on_delay=0.1, off_delay=0.05, latching=True),
     LimitSettings(value="w", warn=(-1.0, 1.0), deadband=0.25),

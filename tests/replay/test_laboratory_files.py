@@ -750,7 +750,6 @@ def test_formats_that_a_cut_makes_unreadable_say_so(name: str, tmp_path: Path) -
     assert "cut short" in refusal(path) or "truncated" in refusal(path)
 
 
-POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n"
 FOREIGN = {
     "run.csv": (
         b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n",

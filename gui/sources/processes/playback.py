@@ -161,7 +161,8 @@ class PlaybackSession(SourceSession):
         now, before = player.position, self._passed
         # after a restart those of the start are injected again
         self._passed = _BEFORE_START if now == 0.0 < before else now
-        if 0.0 <= now - before <= _MAX_ADVANCE:
+        # on a busy machine it has played for long when its description comes
+        if before == _BEFORE_START or 0.0 <= now - before <= _MAX_ADVANCE:
             for event in player.description.events:
                 if before < event.time <= now:
                     self.notified.emit("info", event.detail)
