@@ -32,7 +32,6 @@ class RunningFunction(Protocol):
 
     def __call__(self, x: Samples) -> Samples:
         """Return the values of the next block."""
-        ...
 
 
 class Derivative:

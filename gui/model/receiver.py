@@ -27,11 +27,9 @@ class _Subscription(Protocol):
 
     def receive(self, timeout: float) -> Sequence[Message]:
         """Return the messages that have arrived; wait up to `timeout` s for the first."""
-        ...
 
     def close(self) -> None:
         """Close the socket."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,6 @@ class ListeningSource(SignalSource, Protocol):
 
     def listen(self) -> None:
         """Receive from now on; a second call does nothing."""
-        ...
 
 
 class RecordingSink(Sink, Protocol):

@@ -44,20 +44,16 @@ class TrackedModel(Protocol):
     @property
     def nominal(self) -> Samples:
         """(p,), the parameters as they are assumed."""
-        ...
 
     @property
     def hidden(self) -> int:
         """Number of hidden states, of the size of one."""
-        ...
 
     def parameters(self, walk: Samples) -> Samples:
         """Return the parameters, (..., p), after a walk, (..., p), from the nominal ones; 0.01 is about a percent."""
-        ...
 
     def tells(self, hidden: Samples) -> Samples:
         """Return (p,) shares, 0 or 1: whether hidden states of this size, (h,), tell of each parameter at all."""
-        ...
 
     def advance(self, parameters: Samples, hidden: Samples, before: Samples, now: Samples) -> tuple[Samples, Samples]:
         """Return hidden states, (..., h), and the output, (...), one sample later.
@@ -67,7 +63,6 @@ class TrackedModel(Protocol):
         parameters : (..., p).
         before, now : (i,), the inputs of two consecutive samples.
         """
-        ...
 
 
 class Estimate(NamedTuple):

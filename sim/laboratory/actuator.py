@@ -27,7 +27,6 @@ class LinearTransfer(TransferSystem, Protocol):
 
     def response(self, frequency: float, dt: float) -> Response:
         """Return measured/command at `frequency` [Hz]."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,6 @@ class Integrator(Protocol):
 
     def begin(self, equations: Equations, load: Samples) -> RunningIntegrator:
         """Return it at rest under the load [N] of the first instant, (..., n)."""
-        ...
 
 
 class RunningLinear:

@@ -22,7 +22,6 @@ class RunningElement(Protocol):
 
     def force(self, position: Samples, velocity: Samples) -> Samples:
         """Return the restoring force [N] at a position [m] and velocity [m/s], one step after the last call."""
-        ...
 
 
 class Element(Protocol):
@@ -31,11 +30,9 @@ class Element(Protocol):
     @property
     def stiffness(self) -> float | Samples:
         """Largest tangent stiffness, N/m: it decides whether an integrator is stable."""
-        ...
 
     def begin(self, dt: float, shape: Shape) -> RunningElement:
         """Return it at rest, to be called every `dt` seconds with arrays of `shape`."""
-        ...
 
 
 class RunningTransfer(Protocol):
@@ -50,7 +47,6 @@ class RunningTransfer(Protocol):
 
     def step(self, command: Samples, force: Samples) -> Samples:
         """Follow the next command [m], against the specimen's last force [N]; return the measured signal [m]."""
-        ...
 
 
 class TransferSystem(Protocol):
@@ -58,7 +54,6 @@ class TransferSystem(Protocol):
 
     def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningTransfer:
         """Return it at rest, to be stepped every `dt` seconds with arrays of `shape`; its noise is from `rng`."""
-        ...
 
 
 class RunningCompensator(Protocol):
@@ -66,11 +61,9 @@ class RunningCompensator(Protocol):
 
     def compensate(self, command: Samples) -> Samples:
         """Return what is sent to the actuators so that they follow the command, each (actuators,)."""
-        ...
 
     def observe(self, command: Samples, measured: Samples) -> None:
         """Learn from the command and the measured signal of one instant, NaN where a sample is lost."""
-        ...
 
 
 class Compensation(Protocol):
@@ -78,7 +71,6 @@ class Compensation(Protocol):
 
     def begin(self, dt: float, shape: Shape) -> RunningCompensator:
         """Return it at rest, to be called every `dt` seconds of the laboratory with arrays of `shape`."""
-        ...
 
 
 class RunningIntegrator(Protocol):
@@ -95,7 +87,6 @@ class RunningIntegrator(Protocol):
 
     def advance(self, load: Samples, force: Samples) -> None:
         """Take the load and the restoring force [N] at the target, (..., dofs), and set the next target."""
-        ...
 
 
 class RunningRamp:

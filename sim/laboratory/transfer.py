@@ -30,7 +30,6 @@ class RunningPart(Protocol):
 
         A part may keep or return its input: neither the input nor the output is written to afterwards.
         """
-        ...
 
 
 class TransferPart(Protocol):
@@ -38,7 +37,6 @@ class TransferPart(Protocol):
 
     def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:
         """Return it at rest, to be stepped every `dt` seconds with arrays of `shape`; its noise is from `rng`."""
-        ...
 
 
 @runtime_checkable
@@ -47,7 +45,6 @@ class LinearPart(TransferPart, Protocol):
 
     def response(self, frequency: ArrayLike, dt: float) -> Response:
         """Return output/input at `frequency` [Hz], in the steady state of steps of `dt` seconds."""
-        ...
 
 
 @dataclass(frozen=True)

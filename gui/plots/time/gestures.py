@@ -71,51 +71,39 @@ class GestureTarget(Protocol):
 
     def viewport(self) -> QWidget:
         """Return the widget that the mouse is over."""
-        ...
 
     def scale(self) -> TimeScale:
         """Return the time scale."""
-        ...
 
     def over_plots(self, at: QPointF) -> bool:
         """Whether a position is over the plots."""
-        ...
 
     def is_header(self, at: QPointF) -> bool:
         """Whether a position is over a row header."""
-        ...
 
     def row_at(self, y: float) -> int | None:
         """Return the row at a height."""
-        ...
 
     def plot_of(self, row: int) -> QRectF:
         """Return the plot of a row."""
-        ...
 
     def click_header(self, at: QPointF) -> bool:
         """Act on a click on a row header; return whether there is something to click."""
-        ...
 
     def signals_at(self, at: QPointF) -> tuple[str, ...]:
         """Return the signals of the legend entry or row name at a position."""
-        ...
 
     def drag_signals(self, names: tuple[str, ...]) -> None:
         """Drag signals onto another plot."""
-        ...
 
     def enable_auto_range(self, row: int) -> None:
         """Let the scale of a row follow its values."""
-        ...
 
     def request_menu(self, at: QPointF, on_screen: QPoint) -> None:
         """Request the menu of the row and the instant at a position."""
-        ...
 
     def zoom_to(self, band: RubberBand) -> None:
         """Show what a rubber band selects."""
-        ...
 
 
 class Gestures:

@@ -34,15 +34,12 @@ class RequestClientProtocol(Protocol):
 
     def send(self, request: Request) -> int:
         """Send a request and return its number."""
-        ...
 
     def answers(self, timeout: float = 0.0) -> Sequence[Answer]:
         """Return the answers received since the last call."""
-        ...
 
     def close(self, linger: float = 0.0) -> None:
         """Close the socket."""
-        ...
 
 
 class Player(QObject):

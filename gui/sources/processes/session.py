@@ -101,7 +101,6 @@ class SourceSpec(Protocol):
 
     def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:
         """Return a new session, not started."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
