@@ -19,7 +19,7 @@ _SOURCES = {"file": "FILE", "connect": "--connect", "serve": "--serve", "simulat
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="recording to show")
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="recording or saved view to show")
     parser.add_argument("--connect", metavar="URL", help="connect to the service that publishes there")
     add_keys_option(parser)
     parser.add_argument("--serve", metavar="URL", help="start a service for the rig that publishes there")

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QComboBox
 from gui.model.history import History
 from gui.model.signals import SignalHistory, StoredSignal
 from gui.model.spectrum import Spectrogram, occupied_band, segment_length, spectrogram
-from gui.panels.base import no_signals
+from gui.panels.base import no_signals, span_text
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.value_axis import prefixed_unit, unit_text
 from gui.plots.view import View
@@ -104,7 +104,8 @@ class SpectrumPanel(XYPanel):
         """Draw the spectra of the visible range, at intervals while it changes."""
         signals, view = history.signals, self.view
         columns = self._columns(signals)
-        self.set_heading(history, self.channels.currentText() if self.channels.currentIndex() else view.actuator)
+        chosen = self.channels.currentText() if self.channels.currentIndex() else view.actuator
+        self.set_heading(history, chosen, span_text(history.timeline, view.left, view.right) if columns else "")
         if signals is None or not columns:
             self._draw_message(no_signals(history) if signals is None else "no actuator is selected")
             return

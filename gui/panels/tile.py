@@ -67,7 +67,7 @@ _MIDDLE = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _MIDDLE, Qt.AlignmentFlag.AlignRight | _MIDDLE
 _FOOT, _MARK, _GAP = 0.7, 0.62, 0.3  # font sizes of the bottom line and of the mark in it; gap between them
 _FRAME = 3.0  # px, of a tile with an active alarm
-_HELP = "ratio = command / measured amplitude: > 100 %: undershoot; delay > 0: lag; ± one standard deviation"
+_HELP = "ampl. = measured / command amplitude: < 100 %: undershoot; delay > 0: lag; ± one standard deviation"
 
 
 class Tile(QWidget):

@@ -102,10 +102,10 @@ class XYPanel(Panel):
         """Return the text of a position in a plot."""
         raise NotImplementedError
 
-    def set_heading(self, history: History, subject: str) -> InstantHeading:
-        """Show the instant and the subject in the heading; return the instant."""
+    def set_heading(self, history: History, subject: str, span: str = "") -> InstantHeading:
+        """Show the instant, or a `span` but the live one, and the subject in the heading; return the instant."""
         when = instant_heading(history, self.view)
-        text = " · ".join(part for part in (when.text, subject) if part)
+        text = " · ".join(filter(None, ((span if when.x is not None else "") or when.text, subject)))
         self.heading.setText(text)
         if when.stale is not self.stale:
             self.stale = when.stale

@@ -282,9 +282,12 @@ class View(QObject):
                 self.set_right(self.right)
 
     def set_span(self, seconds: float) -> None:
-        """Set the length of the span; the right edge is fixed."""
+        """Set the length of the span: about the play head of a recording; else the right edge is fixed."""
         with self.step():
-            self.zoom(seconds / self.span)
+            if self.recorded and self.pinned is not None:
+                self.show(self.pinned - seconds / 2.0, self.pinned + seconds / 2.0)
+            else:
+                self.zoom(seconds / self.span)
 
     def show_all(self) -> None:
         """Show all available data."""

@@ -27,6 +27,7 @@ _HEIGHT = 1.75  # in heights of its font
 _MARGIN = 10.0
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _HELP = "Click to show the list of alarms."
+_ACTUATORS = " actuators"
 
 
 def wall_sentence(history: History) -> str:
@@ -49,7 +50,16 @@ def wall_sentence(history: History) -> str:
         return f"{NOT_JUDGED_SHAPE} {missing} of {len(judged)} NOT JUDGED"
     recording = history.health is not None and history.health.recording and history.progress.stopped_since is None
     words = "recording" if recording else "not recording"
-    return f"{'● TEST OK' if alarms else '○ NO ALARMS'} · {duration_text(history.end_x)} · {words}"
+    doubt = _unlimited(history).removesuffix(_ACTUATORS).upper() if alarms else "NO ALARMS"
+    sentence = f"○ {doubt}" if doubt else "● TEST OK"
+    return f"{sentence} · {duration_text(history.end_x)} · {words}"
+
+
+def _unlimited(history: History) -> str:
+    """Return on how many actuators no alarm is; empty: on each is one."""
+    actuators = () if history.results is None else history.results.actuators
+    missing = len({*actuators} - {alarm.actuator for alarm in history.alarms or ()})
+    return f"no limits on {missing} of {len(actuators)}{_ACTUATORS}" if missing else ""
 
 
 def rig_and_clock(history: History) -> str:
@@ -78,7 +88,7 @@ class AlarmBanner(QWidget):
         self._inverted = False
         self._stale = ""
         self._state: ServiceState | None = None  # unless it is receiving
-        self._has_alarms = False
+        self._limits = False, ""  # whether there are alarms, and on how many actuators there is none
         self._wall = "", ""
         self.blinks, self.sounds = True, False
         self._sounded: float | None = None
@@ -105,9 +115,10 @@ class AlarmBanner(QWidget):
         self._sound(now, wanted=self.sounds and summary.unacknowledged > 0 and not stale)
         inverted = self.blinks and summary.unacknowledged > 0 and not stale and now % (2.0 * BLINK) >= BLINK
         wall = (wall_sentence(history), rig_and_clock(history)) if self._large else ("", "")
-        shown = summary, stale, None if state.key == "receiving" else state, inverted, bool(history.alarms), wall
-        if shown != (self.summary, self._stale, self._state, self._inverted, self._has_alarms, self._wall):
-            self.summary, self._stale, self._state, self._inverted, self._has_alarms, self._wall = shown
+        limits = bool(history.alarms), _unlimited(history)
+        shown = summary, stale, None if state.key == "receiving" else state, inverted, limits, wall
+        if shown != (self.summary, self._stale, self._state, self._inverted, self._limits, self._wall):
+            self.summary, self._stale, self._state, self._inverted, self._limits, self._wall = shown
             self.setToolTip(plain_tip(f"{self.text}\n{_HELP}"))
             self.setAccessibleDescription(self.text)
             self.update()
@@ -176,7 +187,7 @@ class AlarmBanner(QWidget):
             return self.summary.level
         if self._state is not None:
             return self._state.level
-        return Level.GOOD if self._has_alarms and not self.summary.not_judged else Level.NONE
+        return Level.GOOD if self._limits == (True, "") and not self.summary.not_judged else Level.NONE
 
     @property
     def _counts(self) -> str:
@@ -186,7 +197,9 @@ class AlarmBanner(QWidget):
             return f"{self._state.shape} {self._state.words}"
         if n := self.summary.not_judged:
             return f"{NOT_JUDGED_SHAPE} {n} {'alarm' if n == 1 else 'alarms'} not judged"
-        return "● no active alarms" if self._has_alarms else "○ this service has no alarms"
+        known, unlimited = self._limits
+        sound = f"○ {unlimited}" if unlimited else "● no active alarms"
+        return sound if known else "○ this service has no alarms"
 
     @property
     def _details(self) -> str:
@@ -198,8 +211,9 @@ class AlarmBanner(QWidget):
         elif self._stale:
             parts = ["alarms unknown"]
         else:
-            parts = ["no active alarms" if self._has_alarms and (words or summary.not_judged) else ""]
-            parts += [f"{summary.configured} configured" if self._has_alarms else ""]
+            known, unlimited = self._limits
+            parts = ["no active alarms" if known and (words or summary.not_judged or unlimited) else ""]
+            parts += [f"{summary.configured} configured" if known else ""]
         # the count stands first where nothing else does
         parts += summary.aside[bool(summary.not_judged and not summary.any_active and not words) :]
         return ", ".join(filter(None, parts))

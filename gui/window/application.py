@@ -44,7 +44,7 @@ from gui.window.operator_mode import OperatorMode
 from gui.window.preferences import SettingsController
 from gui.window.report import ReportController
 from gui.window.runs import RunsController
-from gui.window.saved_views import ViewController
+from gui.window.saved_views import VIEW, ViewController
 from gui.window.service_connection import ServiceConnection
 from gui.window.service_requests import AlarmController, NoteController
 from gui.window.source_controller import SourceController
@@ -94,7 +94,7 @@ class Program(QObject):
             (self.window.replay_bar, self.window.fault_bar, self.window.view_bar),
             self.window.dock_area,
         )
-        self._notes = NoteController(self.window, self.actions, self.notify)
+        self._notes = NoteController(self.window, self.actions, partial(self.notify, of_source=True))
         self._alarms = AlarmController(self.window, self.actions, self.notify, self._show_events)
         self._limits = LimitController(self.window, self.notify, self.preferences.present)
         self.window.fault_bar.injected.connect(self._notes.record)
@@ -113,7 +113,10 @@ class Program(QObject):
         self.window.show_data(False)
         self.window.start(self.preferences.settings.frame_rate)
         self.views.offer_unclosed()
-        self.sources.begin(self._options)
+        if self._options.file.endswith(VIEW):
+            self.views.open(Path(self._options.file))
+        else:
+            self.sources.begin(self._options)
         self.comparison.open_runs([ComparedFile((path,)) for path in self._options.compare])
         if self._options.operator:
             self.actions["window.operator"].trigger()

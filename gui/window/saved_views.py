@@ -30,7 +30,9 @@ from monitor.messages.requests import NoteRequest
 from monitor.system.files import WriteError, atomic_write, check_regular
 
 _MOST = 1 << 20  # bytes; longer files are not ours
-_KINDS = "Views (*.view.json)"
+VIEW = ".view.json"
+"""How the names of saved views end."""
+_KINDS = f"Views (*{VIEW})"
 _CHANGED = "was written again"
 _FOLLOWS = "was written: it may be the next part of this run"
 UNCLOSED = "view/unclosed"
@@ -333,10 +335,8 @@ class ViewController(QObject):
         window.redraw()
 
     def _ask_save(self) -> None:
-        name = str(Path(self.current.recording[0]).with_suffix(".view.json"))
-        ask_path(
-            self._window, "Save view", name, lambda text: self.save(Path(text)), kinds=_KINDS, suffix="view.json"
-        )
+        name = str(Path(self.current.recording[0]).with_suffix(VIEW))
+        ask_path(self._window, "Save view", name, lambda text: self.save(Path(text)), kinds=_KINDS, suffix=VIEW[1:])
 
     def _ask(self) -> None:
         source = self._sources.source

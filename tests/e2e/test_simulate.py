@@ -17,13 +17,9 @@ from replay.simulations.models import ensemble_model, simulate_ensemble
 from replay.validation.records import read_record
 from sim.models.beam import StochasticBeam
 from tests.e2e.running import with_small_files
+from tests.replay.test_ensembles import arrays
 
 ROOT = Path(__file__).parents[2]
-
-
-def arrays(path):
-    with h5py.File(path, "r") as file:
-        return {name: np.asarray(file[name]) for name in file}, dict(file.attrs)
 
 
 def assert_same(one, other):

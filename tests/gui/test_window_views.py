@@ -212,8 +212,7 @@ def test_notes_on_a_recording_are_kept_with_its_view(shown, begin, tmp_path):
     hands.key("F5")
     hands.until(lambda: hands.history is not first and hands.program.views._wanted is None)
     assert told(hands.history) == expected
-    other = begin()
-    other.program.views.open(tmp_path / "noted.view.json")
+    other = begin(file=str(tmp_path / "noted.view.json"))
     other.until(lambda: other.program.views._wanted is None and other.program.sessions.player is not None)
     assert told(other.history) == expected
 

@@ -41,6 +41,7 @@ from replay.faults import FaultError
 from replay.formats import ArrayRecording
 from replay.playback.controlled_source import ControlledSource
 from replay.playback.players import Pacer, RecordingPlayer
+from tests.replay.test_players import Clock
 
 RATE = 100.0
 CHANNELS = (
@@ -54,17 +55,6 @@ SAMPLES = np.column_stack((np.sin(NUMBERS), np.cos(NUMBERS), NUMBERS)).astype(np
 DURATION = 301 / RATE
 RECORDING = ArrayRecording(Stream("rig", 0, RATE, CHANNELS), SAMPLES, 5.0, (), NUMBERS)
 SLACK = 1e-9
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.time = 0.0
-
-    def __call__(self) -> float:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.time += seconds
 
 
 def steered(

@@ -51,7 +51,8 @@ def curve(panel, number):
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda theme: theme.name)
 def test_command_and_measured_of_the_visible_range_are_drawn(qtbot, theme):
     samples = motion()
-    panel, view = shown(qtbot, history_of(samples), theme)
+    history = history_of(samples)
+    panel, view = shown(qtbot, history, theme)
     first = round(view.left * RATE)
     for number in range(2):
         frequency, density = curve(panel, number)
@@ -68,6 +69,10 @@ def test_command_and_measured_of_the_visible_range_are_drawn(qtbot, theme):
     assert left == pytest.approx(view.left, abs=2.6) and right == pytest.approx(view.right, abs=2.6)
     assert low == pytest.approx(0.0, abs=0.6) and 5.0 <= high < 20.0
     assert not panel.grab().isNull()
+    # of a span, wherever in it the cursor is pinned
+    view.pin(view.left + 1.0)
+    panel.refresh(history)
+    assert panel.heading.text().startswith(f"{view.left:.2f} s to {view.right:.2f} s")
 
 
 def test_another_channel_and_segment_length_are_chosen(qtbot):

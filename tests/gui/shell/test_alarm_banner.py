@@ -16,6 +16,7 @@ from gui.window.alarm_banner import AlarmBanner
 from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health
+from tests.gui.panels.tile_rig import history_of as two_actuators
 
 S = AlarmState
 WARN = Alarm("north.fdb_delay.warn", "fdb_delay", "north", "s", Severity.WARN, high=0.02)
@@ -196,6 +197,9 @@ def test_a_wall_is_one_sentence(banner):
     assert wall_text(banner, well) == "● TEST OK · 0 s · not recording"
     well.update(ReceivedMessages(health=replace(HEARD, recording="run.h5", recorded=9)))
     assert wall_text(banner, well) == "● TEST OK · 0 s · recording"
+    unlimited = two_actuators(actuators=("a0", "b"))
+    unlimited.update(ReceivedMessages(alarms=AlarmReport((actuators[0],))))
+    assert wall_text(banner, unlimited).startswith("○ NO LIMITS ON 1 OF 2 · ") and banner._level is Level.NONE
     one = structs.replace(actuators[7], state=S.NOT_JUDGED, not_judged="no data")
     assert wall_text(banner, history_of(*actuators[:7], one, *actuators[8:])) == "⊘ 1 of 64 NOT JUDGED"
     late = structs.replace(TRIP, value="delay", actuator="act40", state=S.UNACKNOWLEDGED, active=True, last=0.0698)

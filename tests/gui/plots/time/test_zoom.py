@@ -161,6 +161,13 @@ def test_notches_of_the_wheel_are_one_step_and_so_is_panning(stack, view):
     assert view.span == 20.0 and view.following and view.right == 101.0
 
 
+def test_a_span_of_a_recording_is_about_its_play_head(view):
+    view.show_recording(0.0, 100.0)
+    view.pin(40.0)
+    view.set_span(10.0)
+    assert (view.left, view.right) == (35.0, 45.0)
+
+
 def test_another_zoom_after_going_back_replaces_the_undone_ones(view):
     view.set_span(10.0)
     view.set_span(5.0)
