@@ -44,6 +44,7 @@ _SOURCES = {
 _OF_HEALTH = "health."
 _BYTES = ("B", "byte", "bytes")
 _DIGITS, _LIMIT_DIGITS, _MAX_DIGITS = 4, 6, 12
+_ROUNDING = 1e-9  # of the largest limit: a smaller value is zero
 _MOST_WRITTEN_OUT = 1e9
 _MINUS = "−"
 
@@ -139,7 +140,8 @@ def range_change(alarm: Alarm, low: float | None, high: float | None) -> str:
 def alarm_value(alarm: Alarm, value: float | None, digits: int = _DIGITS) -> str:
     """Return a value of an alarm with its unit, with enough digits to differ from the limits."""
     limits = [limit for limit in (alarm.low, alarm.high) if limit is not None]
-    return value_text(alarm.value, value, alarm.unit, digits, limits)
+    is_rounding = value is not None and abs(value) < _ROUNDING * max(map(abs, limits), default=0.0)
+    return value_text(alarm.value, 0.0 if is_rounding else value, alarm.unit, digits, limits)
 
 
 def counted_before(alarm: Alarm) -> bool:

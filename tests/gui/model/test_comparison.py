@@ -9,17 +9,13 @@ from hypothesis import strategies as st
 
 from gui.model.comparison import StoredCurve, difference
 from gui.model.pyramid import Pyramid
+from tests.monitor.test_alignment import noise
 
 
 def stored(values, rate, factor=1.0, shift=0.0, length=None):
     rows = Pyramid(1, (length or max(16, len(values)), 64, 16), rate=rate)
     rows.append(0.0, np.asarray(values, dtype=float)[:, None])
     return StoredCurve(rows, 0, factor, shift)
-
-
-def noise(n, seed=0, smooth=9):
-    rng = np.random.default_rng(seed)
-    return np.convolve(rng.normal(size=n + smooth - 1), np.hanning(smooth + 2)[1:-1], "valid")
 
 
 @given(st.integers(0, 60))

@@ -192,3 +192,5 @@ def test_counts_are_written_out():
     lost = Alarm("lost_data.warn", "health.lost", "", "samples", Severity.WARN, high=0.0)
     assert event_text.alarm_value(lost, 12280.0) == "12,280 samples"
     assert event_text.alarm_value(lost, 1228.0) == "1228 samples"
+    late = Alarm("delay.trip", "delay", "n", "s", Severity.TRIP, high=0.058)
+    assert event_text.alarm_value(late, 1.479e-17) == "0 ms"
