@@ -197,7 +197,8 @@ def written_times(table: SignalTable, time: TableColumn | None) -> WrittenTimes:
     RecordingError : it is None, a time is missing, or its unit is not one of time.
     """
     if time is None:
-        rising = (c for c in table.columns[:_MOST_RISING] if is_increasing(table.column(c)))
+        several = table.columns[:_MOST_RISING] if len(table.columns) > 1 else ()
+        rising = (c for c in several if is_increasing(table.column(c)))
         perhaps = next((f", perhaps {c.name!r}, which rises," for c in rising), "")
         raise RecordingError(f"no column of times: name it with --time NAME{perhaps} or give --rate HZ")
     if time.position in table.days:

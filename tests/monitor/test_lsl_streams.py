@@ -306,6 +306,7 @@ def test_a_pause_of_this_program_is_no_silence_of_the_stream(
     while not (items := source.receive(0.0)):
         now[0] += 0.5
     assert 64.0 < now[0] < 66.0 and "has sent nothing for 5 s" in items[-1].detail
+    source.close()  # it connects again: not to an outlet that goes meanwhile
 
 
 def results(index: int, rows: int, columns: Sequence[str] = ("delay", "ratio")) -> ResultBlock:
