@@ -98,7 +98,7 @@ def summary(name: str, rows: Sequence[dict[str, Any]]) -> ForceBand:
     )
     whole = np.mean([row["squares"] for row in rows])
     right = [row for row in rows if row["scores"]]
-    scores = np.sqrt(np.mean(np.square([row["scores"] for row in right]), axis=0)) if right else []
+    scores = np.sqrt(np.nanmean(np.square([row["scores"] for row in right]), axis=0)) if right else []
     names = right[0]["names"] if right else []
     doubts = Counter(" ".join(each.split()[:7]) for row in rows for each in row["doubts"])
     with np.errstate(divide="ignore", invalid="ignore"):
