@@ -134,6 +134,9 @@ def _compare(folder: Path, kept: Path) -> None:
             compared.shoot(folder / f"comparison-{theme}.png")
         panel = program.window.dock_area.panel(ComparisonPanel)
         panel.differences_button.click()
+        for row, tolerance in enumerate(("15", "5 %")):
+            panel.differences.model.setData(panel.differences.model.index(row, 4), tolerance)
+        compared.until(lambda: "of 2 within" in panel.differences.heading.text())
         for theme in THEMES:
             compared.theme(theme)
             compared.shoot(folder / f"differences-{theme}.png")

@@ -234,6 +234,7 @@ def _tile_value(
     return TileValue(label, text, unit, _spread_text(deviation, decimals), levels.get(label, Level.NONE))
 
 
+_WHOLE = 100.0  # a larger value of a specimen has no decimals
 _LOOP = {"specimen_loop_stiffness": "stiffness", "specimen_loop_damping": "damping"}
 
 
@@ -252,7 +253,7 @@ def specimen_content(history: History, actuator: str, at: PanelInstant, alarms: 
         unit = _unit(history, actuator, column)
         factor, unit = (100.0, "%") if unit == "1" else (1.0, unit)
         value, deviation = (factor * at.value(history, actuator, name) for name in (column, f"{column}_sd"))
-        values.append(_tile_value(label, value, deviation, unit, levels, 2))
+        values.append(_tile_value(label, value, deviation, unit, levels, 0 if abs(value) >= _WHOLE else 2))
     reason = at.value(history, actuator, "specimen_loop_reason")
     status = at.replacement or Status(reason_word(reason) if reason > 0.0 else "newest loop", "○")
     name = f"{actuator} specimen"
