@@ -290,6 +290,7 @@ def test_a_mistake_in_the_files(site, complaint, tmp_path):
         (tmp_path / "no.npz", record, "no.npz: there is no such file"),
         (tmp_path / "turned.npz", record, "it must be (n_times, n_realizations)"),
         (model, twice, "twice.csv: the time does not rise at line 3"),
+        (model, table(tmp_path / "later.csv", TIME + 10.0, columns[:, 0]), "they have no time in common"),
         (tmp_path / "unit.h5", in_mm, "mm.csv: is in mm, the model in m: convert one to the other's unit"),
     ):
         assert expected in complaint("--model", which, "--measured", what, "--tolerance", "16%")
