@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
     # first, so that an installation without Qt is reported
     import PySide6  # noqa: F401
 
-    from gui.window.launch import LaunchOptions
+    from gui.window.launch import VIEW, LaunchOptions
     from monitor.config import Settings
     from monitor.transport.lsl.library import check_signal_endpoint
     from monitor.transport.zeromq.endpoint import check_endpoint
@@ -50,6 +50,8 @@ def run(arguments: argparse.Namespace, offers: Callable[[], Catalogue]) -> int:
     given = [word for name, word in _SOURCES.items() if getattr(arguments, name)]
     if len(given) > 1:
         raise ValueError(f"{', '.join(given)}: give only one of them")
+    if str(arguments.file).endswith(VIEW) and (arguments.stream or arguments.compare or _column_options(arguments)):
+        raise ValueError(f"{arguments.file}: a saved view has its own columns and comparison: give it alone")
     for path in (arguments.file, arguments.config, *arguments.compare):
         if path is not None and not path.is_file():
             raise ValueError(f"{path}: is a folder, give a file" if path.is_dir() else f"{path}: no such file")

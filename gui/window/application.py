@@ -37,14 +37,14 @@ from gui.window.comparison import ComparedFile, ComparisonController
 from gui.window.derived_channels import DerivedChannelController
 from gui.window.export import ExportController
 from gui.window.help import ShortcutDialog, show_about, show_documentation
-from gui.window.launch import LaunchOptions
+from gui.window.launch import VIEW, LaunchOptions
 from gui.window.layout_controller import LayoutController
 from gui.window.limit_requests import LimitController
 from gui.window.operator_mode import OperatorMode
 from gui.window.preferences import SettingsController
 from gui.window.report import ReportController
 from gui.window.runs import RunsController
-from gui.window.saved_views import VIEW, ViewController
+from gui.window.saved_views import ViewController
 from gui.window.service_connection import ServiceConnection
 from gui.window.service_requests import AlarmController, NoteController
 from gui.window.source_controller import SourceController

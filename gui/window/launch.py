@@ -8,6 +8,9 @@ import sys
 from dataclasses import dataclass
 from typing import Literal
 
+VIEW = ".view.json"
+"""How the names of saved views end."""
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchOptions:

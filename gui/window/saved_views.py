@@ -23,6 +23,7 @@ from gui.sources.processes.session import SourceSpec
 from gui.widgets.file_dialog import ask_path
 from gui.window.actions import Actions
 from gui.window.comparison import ComparedFile, ComparisonController
+from gui.window.launch import VIEW
 from gui.window.layout_controller import LayoutController
 from gui.window.source_controller import SourceController
 from gui.window.window import MainWindow
@@ -30,8 +31,6 @@ from monitor.messages.requests import NoteRequest
 from monitor.system.files import WriteError, atomic_write, check_regular
 
 _MOST = 1 << 20  # bytes; longer files are not ours
-VIEW = ".view.json"
-"""How the names of saved views end."""
 _KINDS = f"Views (*{VIEW})"
 _CHANGED = "was written again"
 _FOLLOWS = "was written: it may be the next part of this run"

@@ -53,6 +53,7 @@ def test_where_there_is_no_display_a_line_says_what_to_do(start, environment, sa
         (("--serve", "tcp://127.0.0.1:5", "--alarm", "fdb_delay"), "--alarm fdb_delay: write for example"),
         (("--alarm", "fdb_delay=1"), "--alarm requires --serve"),
         (("--stream",), "--stream requires a FILE"),
+        (("a.view.json", "--stream"), "a.view.json: a saved view has its own columns and comparison: give it alone"),
         (("README.md", "--record", "x.h5"), "--record requires --stream"),
         (("--connect", "tcp://127.0.0.1:99999"), "ports end at 65535"),
         (("--theme", "green"), "argument --theme: invalid choice: 'green'"),
