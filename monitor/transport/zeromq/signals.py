@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from time import monotonic
 
 import zmq
 
-from monitor.messages.blocks import Event, EventKind, SignalBlock, Stream
+from monitor.messages.blocks import Event, SignalBlock
 from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.message_queue import Origin, UnusedMessages
 from monitor.transport.zeromq.publisher_socket import PublisherSocket
@@ -16,9 +15,9 @@ from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
 from monitor.wire import native as wire
 from monitor.wire.native import Decoder, Encoder, Frames, WireError
+from monitor.wire.native_sender import NativeSender
 from monitor.wire.plain import PlainMessage, decode_frames
 from monitor.wire.plain_senders import PlainSenders
-from monitor.wire.sample_rate import RateCheck, rate_contradicted, rate_implausible
 
 MAX_SENDERS = 64
 _MAX_NAMES, _ANY = 1024, -1
@@ -48,7 +47,7 @@ class SignalDecoder:
         PlainSenders(sample_rate)  # raises now if the rate is wrong
         self._rig_names: dict[tuple[str, int], str] = {}
         self._senders: dict[str, PlainSenders] = {}
-        self._rates: dict[str, _NativeRate] = {}
+        self._native_senders: dict[str, NativeSender] = {}
 
     def __bool__(self) -> bool:
         """Whether samples are held back until others come."""
@@ -69,7 +68,7 @@ class SignalDecoder:
             return self._plain(frames, origin)
         if frames[0].startswith(_OTHER_TOPICS):
             return ()
-        return self._of_rig(self._checked(self._native(frames)))
+        return self._of_rig(self._checked(self._native(frames), origin))
 
     def _of_rig(self, items: tuple[SignalBlock | Event, ...]) -> tuple[SignalBlock | Event, ...]:
         """Return the items of one sender if it is the rig that is accepted."""
@@ -78,22 +77,14 @@ class SignalDecoder:
         other = any(isinstance(item, SignalBlock) and item.stream.rig != self._rig for item in items)
         return () if other else items
 
-    def _checked(self, block: SignalBlock) -> tuple[SignalBlock | Event, ...]:
-        """Return a block with the sample rate that its sender's times have."""
-        check = self._rates.get(block.stream.rig)
-        if check is None or (check.declared is not block.stream and check.declared != block.stream):
-            if check is None and len(self._rates) >= MAX_SENDERS:
+    def _checked(self, block: SignalBlock, origin: Origin) -> tuple[SignalBlock | Event, ...]:
+        """Return a block with the sample rate that its sender's times have, and what the sender contradicts."""
+        sender = self._native_senders.get(block.stream.rig)
+        if sender is None:
+            if len(self._native_senders) >= MAX_SENDERS:
                 return (block,)
-            check = self._rates[block.stream.rig] = _NativeRate(block.stream)
-        rate = check.rate.add(block.index, block.time) if len(block) else None
-        if rate is not None and not rate_implausible(check.declared.sample_rate, rate):
-            check.stream = replace(check.declared, sample_rate=rate)
-        if check.stream is not check.declared:
-            block = replace(block, stream=check.stream)
-        if rate is None:
-            return (block,)
-        text = rate_contradicted(check.declared.sample_rate, rate)
-        return Event(EventKind.CONTRADICTION, block.time, block.index, 0, text), block
+            sender = self._native_senders[block.stream.rig] = NativeSender()
+        return sender.accept(block, (origin.url, origin.peer), origin.arrived)
 
     def _native(self, frames: Frames) -> SignalBlock:
         if not frames[0].startswith(_SIGNALS):
@@ -121,16 +112,6 @@ class SignalDecoder:
                 raise WireError(f"more than {MAX_SENDERS} rigs send plain messages")
             senders = self._senders[rig] = PlainSenders(self._rate)
         return senders.accept(message, connection, origin.arrived)
-
-
-class _NativeRate:
-    """The stream of a native sender as it declares it, and with the rate that its times have."""
-
-    __slots__ = ("declared", "rate", "stream")
-
-    def __init__(self, declared: Stream) -> None:
-        self.declared = self.stream = declared
-        self.rate = RateCheck(declared.sample_rate)
 
 
 class SignalSubscriber(Subscriber[SignalBlock]):
