@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import pi
 
 import numpy as np
@@ -167,8 +167,13 @@ class ModalResidue:
     structure: ParameterizedStructure
     modes: Modes
     sensors: Sequence[int] | None = None
+    names: tuple[str, ...] = field(init=False)
+    lower: Samples = field(init=False)
+    upper: Samples = field(init=False)
 
     def __post_init__(self) -> None:
+        for name in ("names", "lower", "upper"):
+            object.__setattr__(self, name, getattr(self.structure, name))
         places = self._places
         shapes = np.asarray(self.modes.shapes)
         if np.iscomplexobj(shapes):
@@ -183,21 +188,6 @@ class ModalResidue:
             )
         if not np.all(self.modes.frequencies > 0.0):
             raise ValueError("modal residue: an identified frequency is not positive: leave rigid body modes out")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of the structure's parameters."""
-        return self.structure.names
-
-    @property
-    def lower(self) -> Samples:
-        """(p,)."""
-        return self.structure.bounds[0]
-
-    @property
-    def upper(self) -> Samples:
-        """(p,)."""
-        return self.structure.bounds[1]
 
     @property
     def _places(self) -> Integers:
