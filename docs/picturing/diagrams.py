@@ -16,8 +16,7 @@ from replay.papers.reliability.study import run_study
 from replay.pictures import DPI, save_figures
 from replay.simulations import simulation
 from replay.validation.records import MeasuredRecord
-from replay.validation.tolerance_choice import read_tolerance
-from replay.validation.validation import Site, validate
+from replay.validation.validation import Site, read_tolerance, validate
 
 
 def indicators(path: Path) -> None:

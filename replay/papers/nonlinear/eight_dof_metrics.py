@@ -19,9 +19,8 @@ from sim.missing_force.marginal_fit import Hypothesis, fit_beside_forces, force_
 from sim.missing_force.state_space import Matern
 from sim.models.nonlinear_chains import EightMasses
 from sim.updating.metric import Correlated, Metric, TimeHistories
-from sim.updating.modal_identification import identify_modes
 from sim.updating.modal_residues import ForceResidue, HybridResidue, OutputResidue, ParameterizedStructure
-from sim.updating.modes import Modes, compare_modes, natural_modes
+from sim.updating.modes import Modes, compare_modes, identify_modes, natural_modes
 from sim.updating.principal_components import PrincipalComponents
 
 MODAL_SENSORS, TIME_SENSORS = (1, 4, 7), (1, 5, 6)

@@ -22,9 +22,8 @@ from sim.fitting.least_squares import spread_starts
 from sim.laboratory.structure import Structure
 from sim.models.chain import Chain, chain_response
 from sim.updating.metric import Correlated, TimeHistories
-from sim.updating.modal_identification import identify_modes
 from sim.updating.modal_residues import ForceResidue, HybridResidue, OutputResidue, ParameterizedStructure
-from sim.updating.modes import Modes, compare_modes, natural_modes
+from sim.updating.modes import Modes, compare_modes, identify_modes, natural_modes
 from sim.updating.principal_components import PrincipalComponents
 
 RUNS, _MOST_RUNS = 20, 500
