@@ -283,15 +283,13 @@ def fit_modes(
     bed = virtual_bed(Case.NEITHER)
     between = [(i, i + 1) for i in range(1, 8)]
     nominal = np.full(7, bed.stiffness)
-    structure = ParameterizedStructure.of_springs(
-        bed.masses, between, nominal, range(1, 8), lower=1.0 - RANGE, upper=1.0 + RANGE
-    )
+    structure = ParameterizedStructure.of_springs(bed.masses, between, nominal, lower=1.0 - RANGE, upper=1.0 + RANGE)
     residue: OutputResidue | ForceResidue
     if metric is DamageMetric.OUTPUT:
         residue = OutputResidue(structure, modes, MODAL_SENSORS, _FREQUENCY_ERROR, _SHAPE_ERROR)
     else:
         residue = (ForceResidue if metric is DamageMetric.FORCE else HybridResidue)(structure, modes, MODAL_SENSORS)
-    starts = [nominal, *(spread_starts(*structure.bounds, more_starts) if more_starts else ())]
+    starts = [nominal, *(spread_starts(structure.lower, structure.upper, more_starts) if more_starts else ())]
     return fit(residue, residue.observed, np.array(starts), solver=solver)
 
 
