@@ -232,12 +232,23 @@ class PiecewiseExperiment(Experiment, Protocol):
 
 
 class EqualSteps:
-    """Instants of an experiment with `horizon` and `dt`, in s, and blocks of the usual size."""
+    """Instants of an experiment with `horizon` and `dt`, in s, and blocks of the usual size.
+
+    Raises
+    ------
+    ValueError : one of them is not positive, or the noise of a measurement negative.
+    """
 
     horizon: float
     dt: float
+    noise: float
 
+    name: ClassVar[str]
     block: ClassVar[int] = BLOCK
+
+    def __post_init__(self) -> None:
+        check_positive(self.name, horizon=self.horizon, dt=self.dt)
+        check_not_negative(self.name, noise=self.noise)
 
     @property
     def time(self) -> Samples:
@@ -247,8 +258,6 @@ class EqualSteps:
 
 class AddedDiscrepancy(EqualSteps, EnsembleModel):
     """An experiment that measures the response alone: noise is added to it and, where bad, a discrepancy."""
-
-    noise: float
 
     @property
     @abstractmethod

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from monitor import FrequencyDomainIndicator
-from sim.laboratory.transfer_nonlinear import Backlash
+from sim.laboratory.transfer import Backlash
 
 rate, frequency, gap = 1000.0, 1.5, 0.4  # Hz, Hz, mm
 amplitude = np.array([0.3, 0.5, 1.0, 3.0, 10.0])  # mm

@@ -11,13 +11,11 @@ from monitor.config import IndicatorSettings
 from monitor.reliability.decision import DecisionLimits
 from replay.assessment import assess
 from replay.commands.validate_report import validation_drawing
-from replay.papers.reliability.blocks import study_blocks
-from replay.papers.reliability.study import run_study
+from replay.papers.reliability.study import run_study, study_blocks
 from replay.pictures import DPI, save_figures
 from replay.simulations import simulation
 from replay.validation.records import MeasuredRecord
-from replay.validation.tolerance_choice import read_tolerance
-from replay.validation.validation import Site, validate
+from replay.validation.validation import Site, read_tolerance, validate
 
 
 def indicators(path: Path) -> None:

@@ -120,7 +120,7 @@ def _words(model: SpecimenModel, told: Told) -> list[str]:
 
 def _blocks(model: SpecimenModel, told: Told) -> list[Block]:
     from replay.identification.specimen_follower import DETERMINED, TOGETHER
-    from sim.fitting.driven_specimen import PARAMETERS
+    from sim.fitting.parameter_filter import PARAMETERS
 
     law, found = model.law(), told.estimate
     names = [name.replace("_", " ") for name in law.followed]

@@ -18,14 +18,14 @@ from replay.commands import page_path
 from replay.pictures import save_figures
 from replay.tables import print_blocks
 
-# of every study its package and its own options
+# of every study its module and its own options
 _STUDIES = {
-    "tracking": ("tracking", ("case",)),
-    "beam": ("reliability", ("realizations", "replicates", "policy")),
-    "sandia": ("reliability", ("realizations", "replicates", "policy")),
-    "thermal": ("thermal", ("realizations", "resampled")),
-    "delays": ("delays", ("sigma", "runs", "priors")),
-    "loop": ("loop", ("draws", "motion", "motion_unit", "motion_column")),
+    "tracking": ("tracking.blocks", ("case",)),
+    "beam": ("reliability.study", ("realizations", "replicates", "policy")),
+    "sandia": ("reliability.study", ("realizations", "replicates", "policy")),
+    "thermal": ("thermal.blocks", ("realizations", "resampled")),
+    "delays": ("delays.blocks", ("sigma", "runs", "priors")),
+    "loop": ("loop.blocks", ("draws", "motion", "motion_unit", "motion_column")),
     "four-dof": ("nonlinear", ("runs",)),
     "five-dof": ("nonlinear", ("runs",)),
     "features": ("nonlinear", ("runs",)),

@@ -37,8 +37,8 @@ _CERTAIN = 4.0
 _ROUNDING = 1e-9
 
 
-def warnings_of(chosen: ChosenFit, explained: float, channels: tuple[Channel, Channel]) -> tuple[str, ...]:
-    """Return the reasons not to trust the estimates, a line each.
+def warnings_of(chosen: ChosenFit, explained: float, channels: tuple[Channel, Channel]) -> Iterator[str]:
+    """Yield the reasons not to trust the estimates, a line each.
 
     Parameters
     ----------
@@ -47,17 +47,41 @@ def warnings_of(chosen: ChosenFit, explained: float, channels: tuple[Channel, Ch
     channels : command and measured.
     """
     fitted, actuator, measured = chosen.fit, chosen.regression.actuator, chosen.regression.measured
-    return (
-        *_no_lag(chosen.why_no_lag),
-        *(_at_bound(name, actuator) for name in fitted.bounded),
-        *_alternatives(fitted, chosen.alternatives),
-        *_unidentified(fitted),
-        *_gain(fitted.of("gain"), channels),
-        *_lead(chosen),
-        *_beyond(explained, actuator, measured),
-        *_unexplained(fitted, explained),
-        *_frozen(actuator, measured),
-    )
+    place, gain, delay = fitted.names.index("delay"), fitted.of("gain"), fitted.of("delay")
+    if chosen.why_no_lag:
+        yield (
+            f"lag: {chosen.why_no_lag}; the fit without a lag is shown: its delay includes the lag, its ± are for no "
+            "lag"
+        )
+    for name in fitted.bounded:
+        yield (
+            f"{name}: at the bound of the search, its standard error is unknown; give a --max-delay of "
+            f"more than {actuator.max_delay:g}"
+        )
+    # if delay and lag cannot be separated, other pairs of them are no alternatives
+    if len(chosen.alternatives) and not fitted.unidentified:
+        at_gain = fitted.names.index("gain")
+        others = ", ".join(f"{1e3 * each[place]:.4g} ms (gain {each[at_gain]:.3g})" for each in chosen.alternatives)
+        yield f"the motion is periodic, other delays fit as well: {others}; shown is the shortest of positive gain"
+    if fitted.unidentified:
+        names = " and ".join(fitted.unidentified)
+        yield f"{names} cannot be separated with this record: that needs a longer motion of the command"
+    if gain < 0.0:
+        yield "the gain is negative: one of the two channels has the wrong sign, or the delay is half a cycle off"
+    if not units_differ(*channels) and not 1.0 / _LARGEST_GAIN < abs(gain) < _LARGEST_GAIN:
+        yield f"a gain of {gain:.3g}: are command and measured signal in the same unit?"
+    error = np.fmax(fitted.standard_errors, fitted.correlated_standard_errors)[place]
+    # in a periodic motion a lead may be a delay of nearly a cycle
+    late = any(each[0] > 0.0 and each[place] > 0.0 for each in chosen.alternatives)
+    if delay + _CERTAIN * np.nan_to_num(error) < -max(_LONG_LEAD, chosen.regression.dt) and not late:
+        yield f"a lead of {-1e3 * delay:.4g} ms: an actuator is late; are command and measured signal swapped?"
+    yield from _beyond(explained, actuator, measured)
+    if explained < _LEAST_EXPLAINED and fitted.checks.independence < _DOUBTFUL:
+        share = f"{100.0 * max(explained, 0.0):.2g} %"
+        yield f"only {share} of the measured variance is explained: another cause, or a wrong channel"
+    frozen = frozen_samples(actuator.command, measured, int(np.ceil(actuator.max_delay / actuator.dt)))
+    if frozen:
+        yield f"the measured signal is constant for {frozen * actuator.dt:.3g} s while the command moves"
 
 
 def notes_on(chosen: ChosenFit, n_samples: int, unit: str) -> tuple[str, ...]:
@@ -91,48 +115,6 @@ def notes_on(chosen: ChosenFit, n_samples: int, unit: str) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _no_lag(why: str) -> Iterator[str]:
-    if why:
-        yield f"lag: {why}; the fit without a lag is shown: its delay includes the lag, its ± are for no lag"
-
-
-def _lead(chosen: ChosenFit) -> Iterator[str]:
-    fitted, place = chosen.fit, chosen.fit.names.index("delay")
-    delay, error = fitted.of("delay"), np.fmax(fitted.standard_errors, fitted.correlated_standard_errors)[place]
-    # in a periodic motion a lead may be a delay of nearly a cycle
-    late = any(each[0] > 0.0 and each[place] > 0.0 for each in chosen.alternatives)
-    if delay + _CERTAIN * np.nan_to_num(error) < -max(_LONG_LEAD, chosen.regression.dt) and not late:
-        yield f"a lead of {-1e3 * delay:.4g} ms: an actuator is late; are command and measured signal swapped?"
-
-
-def _at_bound(name: str, actuator: ActuatorResponse) -> str:
-    return (
-        f"{name}: at the bound of the search, its standard error is unknown; give a --max-delay of "
-        f"more than {actuator.max_delay:g}"
-    )
-
-
-def _alternatives(fitted: Fit, alternatives: Samples) -> Iterator[str]:
-    # if delay and lag cannot be separated, other pairs of them are no alternatives
-    if len(alternatives) and not fitted.unidentified:
-        gain, delay = fitted.names.index("gain"), fitted.names.index("delay")
-        others = ", ".join(f"{1e3 * each[delay]:.4g} ms (gain {each[gain]:.3g})" for each in alternatives)
-        yield f"the motion is periodic, other delays fit as well: {others}; shown is the shortest of positive gain"
-
-
-def _unidentified(fitted: Fit) -> Iterator[str]:
-    if fitted.unidentified:
-        names = " and ".join(fitted.unidentified)
-        yield f"{names} cannot be separated with this record: that needs a longer motion of the command"
-
-
-def _gain(gain: float, channels: tuple[Channel, Channel]) -> Iterator[str]:
-    if gain < 0.0:
-        yield "the gain is negative: one of the two channels has the wrong sign, or the delay is half a cycle off"
-    if not units_differ(*channels) and not 1.0 / _LARGEST_GAIN < abs(gain) < _LARGEST_GAIN:
-        yield f"a gain of {gain:.3g}: are command and measured signal in the same unit?"
-
-
 def _beyond(explained: float, actuator: ActuatorResponse, measured: Samples) -> Iterator[str]:
     """Warn if the two signals are much more correlated at a delay beyond the search range."""
     near = int(actuator.max_delay / actuator.dt)
@@ -145,19 +127,6 @@ def _beyond(explained: float, actuator: ActuatorResponse, measured: Samples) -> 
     delay, share = (best - reach) * actuator.dt, float(correlation[best]) ** 2
     if share > _LEAST_EXPLAINED and 1.0 - share < 0.5 * (1.0 - explained):
         yield f"the correlation is higher at a delay of {1e3 * delay:.4g} ms: give a --max-delay of more than that"
-
-
-def _unexplained(fitted: Fit, explained: float) -> Iterator[str]:
-    if explained < _LEAST_EXPLAINED and fitted.checks.independence < _DOUBTFUL:
-        share = f"{100.0 * max(explained, 0.0):.2g} %"
-        yield f"only {share} of the measured variance is explained: another cause, or a wrong channel"
-
-
-def _frozen(actuator: ActuatorResponse, measured: Samples) -> Iterator[str]:
-    reach = int(np.ceil(actuator.max_delay / actuator.dt))
-    frozen = frozen_samples(actuator.command, measured, reach)
-    if frozen:
-        yield f"the measured signal is constant for {frozen * actuator.dt:.3g} s while the command moves"
 
 
 # an additional parameter must reduce the residuals below this fraction
@@ -308,7 +277,7 @@ def _identify(recording: Recording, pair: Pair, max_delay: float, with_lag: bool
         len(observed),
         segment.left_out,
         explained,
-        warnings_of(chosen, explained, channels),
+        tuple(warnings_of(chosen, explained, channels)),
         notes_on(chosen, recording.n_samples, channels[1].unit),
         ("lag",) if chosen.why_no_lag else (),
     )

@@ -12,8 +12,7 @@ from pydantic import Field, ValidationError, model_validator
 from monitor.config.section import NotNegative, Positive, Section, SettingsError, problem_lines, setting
 from monitor.messages.blocks import Channel, Pair, Role, Samples, SignalBlock, Stream
 from replay.identification.force_model import channel_factor, read_document
-from sim.fitting.driven_specimen import PARAMETERS, DrivenSpecimen
-from sim.fitting.parameter_filter import Estimate, ParameterFilter
+from sim.fitting.parameter_filter import PARAMETERS, DrivenSpecimen, Estimate, ParameterFilter
 
 Followed = Literal["stiffness", "damping", "yield_displacement", "hardening"]
 

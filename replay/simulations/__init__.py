@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from replay.formats.base import Recording, RecordingError
-from replay.simulations.entry import Simulation
-from replay.simulations.models import SIMULATIONS
+from replay.simulations.models import SIMULATIONS, Simulation
 from replay.simulations.tracking_tests import CASES, TESTS
 
 __all__ = ["names", "simulation", "simulations"]

@@ -1,11 +1,12 @@
-"""Models with random parameters: ensembles of their realizations, and experiments with a good or a bad model."""
+"""Simulations, of models with random parameters: their ensembles, and experiments with a good or a bad model."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -17,9 +18,58 @@ from replay import Progress, silent
 from replay.formats.base import Recording
 from replay.formats.computed import ComputedRecording
 from replay.formats.recordings import ArrayRecording
-from replay.simulations.entry import MODEL_VALIDATION, ExperimentModel, Simulation
 from replay.workers import Workers, run_in_order
 from sim.ensembles import EnsembleModel, Experiment, realization_block
+
+HYBRID_TESTS = "Hybrid tests"
+MODEL_VALIDATION = "Model validation"
+PAPER_CASES = "Cases of the paper on tracking indicators"
+
+Build = Callable[[float, int], Recording]
+CompensatedBuild = Callable[[float, int, str], Recording]
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentModel:
+    """The model of an experiment, and the settings of its validation.
+
+    Parameters
+    ----------
+    model : name for `synchroscope simulate`.
+    response : the channel of the experiment that the model predicts.
+    tolerance, policy, limits : as for `synchroscope monitor`.
+    realizations : as many as can be evaluated in real time.
+    """
+
+    model: str
+    response: str
+    tolerance: str
+    policy: str
+    limits: tuple[str, ...]
+    realizations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """A simulation that can be streamed.
+
+    Parameters
+    ----------
+    name, summary, group : for lists of simulations.
+    duration : s, by default.
+    build : returns the recording of a duration in s and a seed.
+    model : the model that it is an experiment on, or None.
+    build_compensated : returns the recording with a compensator in the loop, by name; None where there is no loop.
+    """
+
+    name: str
+    summary: str
+    duration: float
+    build: Build
+    group: str = HYBRID_TESTS
+    model: ExperimentModel | None = None
+    build_compensated: CompensatedBuild | None = None
+
 
 MODELS = {
     "beam": ("sim.models.beam", "StochasticBeam"),

@@ -13,11 +13,11 @@ from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay.formats.base import Recording
 from replay.formats.computed import ComputedRecording
 from replay.formats.recordings import ArrayRecording
-from replay.simulations.entry import PAPER_CASES, Simulation
+from replay.simulations.models import PAPER_CASES, Simulation
 
 if TYPE_CHECKING:
     from monitor.compensation.base import Compensation, Compensator
-    from sim.cases.demonstration import Demonstration
+    from sim.cases.hybrid import Demonstration
     from sim.cases.tracking_cases import TrackingCase
 
 _DURATION = 60.0  # s
@@ -30,7 +30,7 @@ _PIECE = 1 << 7  # with a compensator: the stream does not pause for more of the
 
 
 def _hybrid(duration: float, seed: int) -> Recording:
-    from sim.cases.demonstration import ACTUATORS, Demonstration
+    from sim.cases.hybrid import ACTUATORS, Demonstration
 
     demonstration = Demonstration(duration, seed=seed)
     channels = _channels(ACTUATORS)
@@ -125,7 +125,7 @@ def compensated_demonstration(duration: float, seed: int, compensation: str) -> 
     from monitor.compensation.base import channels
     from monitor.compensation.fixed_inverse import FixedInverse
     from monitor.compensation.methods import by_name
-    from sim.cases.demonstration import ACTUATORS, DRIVEN, Demonstration
+    from sim.cases.hybrid import ACTUATORS, DRIVEN, Demonstration
 
     demonstration = Demonstration(duration, seed=seed)
     truth = demonstration.truth(np.zeros(1))
@@ -226,16 +226,16 @@ def _case(name: str, lasts: float, duration: float, seed: int) -> Recording:
 
 
 def _virtual(name: str, duration: float, seed: int) -> Recording:
-    from sim.cases import virtual_frame
+    from sim.cases import tracking_cases as cases
     from sim.laboratory.actuator import tracking_truth
 
-    actuator, rate = getattr(virtual_frame, _VIRTUAL[name])(), virtual_frame.SAMPLE_RATE
+    actuator, rate = getattr(cases, _VIRTUAL[name])(), cases.SAMPLE_RATE
 
     def truth(time: Samples) -> Samples:
-        return np.column_stack(tracking_truth(actuator, time, virtual_frame.NATURAL_FREQUENCY, 1.0 / rate))
+        return np.column_stack(tracking_truth(actuator, time, cases.VIRTUAL_FREQUENCY, 1.0 / rate))
 
     stream = Stream(f"case-{name}", 0, rate, _channels((ACTUATOR,)))
-    pieces = partial(virtual_frame.virtual_pieces, actuator, seed)
+    pieces = partial(cases.virtual_pieces, actuator, seed)
     return ComputedRecording(stream, round(duration * rate), [0, 1, 2], pieces, truth)
 
 

@@ -15,8 +15,7 @@ from monitor.reliability.ensemble import sort_ensemble
 from monitor.text.blocks import Column, Table, words
 from replay import Progress, silent
 from replay.validation.records import MeasuredRecord
-from replay.validation.tolerance_choice import ToleranceChoice
-from replay.validation.validation import Site, Validation, validate
+from replay.validation.validation import Site, ToleranceChoice, Validation, validate
 
 if TYPE_CHECKING:
     from sim.fitting.fit import Fit
@@ -89,18 +88,9 @@ def rank_models(
 
     Raises
     ------
-    ValueError : sizes do not fit, or a model has no finite realization.
+    ValueError : a model has no finite realization.
     """
-    if realizations < 1:
-        raise ValueError(f"ranking with {realizations} realizations of each model: give 1 or more")
-    if not candidates:
-        raise ValueError("ranking: there are no models to rank")
-    columns = np.asarray(record, dtype=np.float64)
-    columns = columns[:, None] if columns.ndim == 1 else columns
-    if columns.ndim != 2 or len(columns) != len(time):
-        raise ValueError(
-            f"ranking record of shape {columns.shape}: must be ({len(time)},) or ({len(time)}, n_sensors)"
-        )
+    columns = record[:, None] if record.ndim == 1 else record
     ranked = []
     for number, candidate in enumerate(candidates):
         progress("reliability of models", number, len(candidates))
@@ -123,10 +113,6 @@ def _assessed(
     with np.errstate(all="ignore"):
         response = np.asarray(candidate.response(draws))
     response = response[..., None] if response.ndim == 2 else response
-    if response.shape[1:] != record.shape:
-        raise ValueError(
-            f"{candidate.name}: response of shape {response.shape[1:]} beside a record of {record.shape}"
-        )
     finite = np.isfinite(response).all(axis=(1, 2))
     if not finite.any():
         raise ValueError(f"{candidate.name}: no realization is finite, its parameters diverge")
@@ -169,8 +155,10 @@ def parameter_draws(
     known = np.isfinite(np.diag(white))
     covariance = correlated if np.isfinite(np.diag(correlated)[known]).all() else white
     draws = np.tile(fit.parameters, (number, 1))
-    values, vectors = np.linalg.eigh(_unit(covariance[np.ix_(known, known)]))
-    size = np.sqrt(np.diag(covariance)[known])
+    block, size = covariance[np.ix_(known, known)], np.sqrt(np.diag(covariance)[known])
+    # correlations: parameters of different units are of one size
+    unit = np.where(size > 0.0, size, 1.0)
+    values, vectors = np.linalg.eigh(block / np.outer(unit, unit))
     deviates = generator.standard_normal((number, int(known.sum())))
     draws[:, known] += size * ((deviates * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
     notes = []
@@ -180,13 +168,6 @@ def parameter_draws(
         else:
             notes.append(f"{fit.names[i]} is not determined by the data and has no bounds: held at its estimate")
     return np.clip(draws, low, high), tuple(notes)
-
-
-def _unit(covariance: Samples) -> Samples:
-    """Return the correlation matrix, (k, k): parameters of different units are of one size."""
-    size = np.sqrt(np.diag(covariance))
-    size = np.where(size > 0.0, size, 1.0)
-    return np.asarray(covariance / np.outer(size, size))
 
 
 def ranking_table(ranked: Sequence[RankedModel], title: str) -> Table:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sim.arrays import Samples
-from sim.fitting.differentiation import Derivatives, Differentiated
+from sim.fitting.regression import Derivatives, Differentiated
 from sim.laboratory.structure import sensor_indices
 from sim.models.chain import Chain, ChainMotion, TooStiffError, chain_response
 

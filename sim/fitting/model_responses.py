@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sim.arrays import Samples
-from sim.fitting.regression import PolynomialDiscrepancy, Regression, Reparameterized, Unbounded
+from sim.fitting.regression import PolynomialDiscrepancy, Regression, Reparameterized
 from sim.models.delay_equation import PARAMETERS, DelayEquation, solve
 from sim.models.thermal_population import Specimens
 from sim.models.thermal_slab import SlabTest
@@ -17,7 +17,7 @@ MARGIN = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class DelayResponse(Unbounded):
+class DelayResponse(Regression):
     """The solution of a delay equation, of which some parameters are free (Burns, Cliff and Farlow, eq. 24 and 26).
 
     Parameters
@@ -117,7 +117,7 @@ _LEAST_CONDUCTIVITY, _LEAST_CAPACITY = 1e-3, 1e3
 
 
 @dataclass(frozen=True, eq=False)
-class SlabResponse(Unbounded):
+class SlabResponse(Regression):
     """The temperature of a slab, of which conductivity at 0 degC and heat capacity are free.
 
     Parameters

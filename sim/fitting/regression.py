@@ -1,10 +1,14 @@
-"""Regressions: what can be fitted, with a polynomial beside it, in other coordinates, or with a prior."""
+"""Regressions: what can be fitted, with a polynomial beside it, in other coordinates, or any function of parameters.
+
+A function is differentiated by a complex step, by central differences, or by a given one.
+"""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from enum import StrEnum
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +19,7 @@ from sim.arrays import Samples
 class Regression(Protocol):
     """A response that depends on parameters: p of them, n instants, m sets of parameters at once.
 
-    Any class with these four can be fitted.
+    Any class with these four can be fitted; one that is derived from it is unbounded but for bounds of its own.
     """
 
     @property
@@ -25,40 +29,15 @@ class Regression(Protocol):
     @property
     def lower(self) -> Samples:
         """(p,): the least each may be; -inf where it may be anything."""
+        return np.full(len(self.names), -np.inf)
 
     @property
     def upper(self) -> Samples:
         """(p,): the largest each may be."""
+        return np.full(len(self.names), np.inf)
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return the responses to (m, p) parameters, (m, n), and their derivatives by them, (m, n, p)."""
-
-
-@dataclass(frozen=True, eq=False)
-class ModelWrapper:
-    """What is fitted in place of a model, with its parameters and their bounds.
-
-    Parameters
-    ----------
-    regression : the model.
-    """
-
-    regression: Regression
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Those of the model."""
-        return self.regression.names
-
-    @property
-    def lower(self) -> Samples:
-        """(p,)."""
-        return self.regression.lower
-
-    @property
-    def upper(self) -> Samples:
-        """(p,)."""
-        return self.regression.upper
 
 
 def evaluated(regression: Regression, parameters: Samples, n: int) -> tuple[Samples, Samples]:
@@ -79,30 +58,6 @@ def evaluated(regression: Regression, parameters: Samples, n: int) -> tuple[Samp
             f"{(m, p)} it must be a tuple of responses {(m, n)} and derivatives {(m, n, p)}"
         )
     return found
-
-
-def unbounded(p: int) -> Samples:
-    """Return (p,) infinities."""
-    return np.full(p, np.inf)
-
-
-class Unbounded(ABC):
-    """A regression whose parameters may be anything, but for the bounds that it has of its own."""
-
-    @property
-    @abstractmethod
-    def names(self) -> tuple[str, ...]:
-        """Of the parameters."""
-
-    @property
-    def lower(self) -> Samples:
-        """(p,)."""
-        return -unbounded(len(self.names))
-
-    @property
-    def upper(self) -> Samples:
-        """(p,)."""
-        return unbounded(len(self.names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,12 +87,12 @@ class PolynomialDiscrepancy:
     @property
     def lower(self) -> Samples:
         """(p + n_terms,)."""
-        return np.concatenate([self.regression.lower, -unbounded(self.n_terms)])
+        return np.concatenate([self.regression.lower, np.full(self.n_terms, -np.inf)])
 
     @property
     def upper(self) -> Samples:
         """(p + n_terms,)."""
-        return np.concatenate([self.regression.upper, unbounded(self.n_terms)])
+        return np.concatenate([self.regression.upper, np.full(self.n_terms, np.inf)])
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return response and derivatives, (m, n) and (m, n, p + n_terms)."""
@@ -191,92 +146,228 @@ def original_parameters(regression: Regression) -> tuple[tuple[str, ...], Sample
         matrix = np.eye(len(regression.names))
         matrix[: len(inner), : len(inner)] = block
         return (*inner, *regression.names[len(inner) :]), matrix
-    # another response of the same parameters: a metric's features, or a prior beside it
+    # another response of the same parameters: a metric's features
     inside: Regression | None = getattr(regression, "regression", None)
     if inside is not None and inside.names == regression.names:
         return original_parameters(inside)
     return regression.names, np.eye(len(regression.names))
 
 
-@dataclass(frozen=True, eq=False)
-class Regularized(ModelWrapper):
-    """A regression with the term (p - p0)' S^-1 (p - p0) added to its cost (Hemez and Doebling, eq. 3).
+# of a parameter: the errors of third order and of rounding are alike
+_CENTRAL = float(np.finfo(float).eps) ** (1.0 / 3.0)
+# so short that its square is nothing beside one; there is no difference in which digits are lost
+_COMPLEX = 1e-30
+# of the smaller of two slopes: a jump is between them
+_DISAGREE = 0.5
+# of the range: the scale of a parameter that is zero
+_OF_RANGE = 0.1
 
-    It is a Gaussian prior: what is least is the posterior's mode, and where the model is linear its mean. The term
-    becomes p more observations, so that every solver, standard error and diagnostic of a fit includes it. Fit it to
-    `observations(record)`.
+
+class Derivatives(StrEnum):
+    """How a function is differentiated.
+
+    COMPLEX_STEP: of a function that computes with complex numbers throughout, exactly (Squire and Trapp 1998); what
+    takes an absolute value, compares, or drops the imaginary part is not such a function.
+    CENTRAL: central differences; at a bound the formula of second order to one side.
+    PIECEWISE: of a function whose numbers jump at some parameters, as a sampled acceleration does where friction
+    turns round: where the differences to the two sides disagree, the smaller, which has no jump in it.
+    """
+
+    COMPLEX_STEP = "complex-step"
+    CENTRAL = "central"
+    PIECEWISE = "piecewise"
+
+
+@dataclass(frozen=True, eq=False)
+class Differentiated:
+    """A plain function of parameters as what can be fitted.
+
+    Where the response is not finite, or the function overflows, divides by zero or meets a singular matrix, a search
+    rejects the step.
 
     Parameters
     ----------
-    regression : the model; the prior is of its parameters, in coordinates of other names of these.
-    expected : (p,), p0.
-    covariance : (p, p), S; (p,) are variances, infinite for a parameter of which nothing is known.
-    sigma : of the observations' errors; 1 where the response is divided by it already, as that of a metric may be.
-    repeated : number of repeated observations that are fitted together; the prior counts once.
+    response : (p,) parameters to (n,) numbers; of any other shape it is flattened, as `observed.ravel()`.
+    names : (p,).
+    lower, upper : (p,), bounds; a number is that of all, None none. The function is never called beyond them.
+    how : complex-step, central or piecewise, or a function of (p,) that returns the derivatives, (n, p).
+    step : (p,), of central differences, in the unit of the parameter; by default 6e-6 of it. Give a longer one where
+        the response is integrated with a tolerance: its error over the step is that of the derivative.
+    vectorized : whether the response takes (m, p) and returns (m, n), and derivatives (m, n, p).
 
     Raises
     ------
-    ValueError : sizes do not fit, or the covariance is no covariance.
+    ValueError : sizes do not fit, or there is no such way.
     """
 
-    expected: ArrayLike
-    covariance: ArrayLike
-    sigma: float = 1.0
-    repeated: int = 1
-    _root: Samples = field(init=False, repr=False)
+    response: Callable[[Samples], Any]
+    names: Sequence[str]
+    # as arrays, once made
+    lower: Any = None
+    upper: Any = None
+    how: Derivatives | str | Callable[[Samples], Any] = Derivatives.CENTRAL
+    step: ArrayLike | None = None
+    vectorized: bool = False
+    # shape of the last response before it was flattened
+    returned_shapes: list[tuple[int, ...]] = field(default_factory=list, init=False, repr=False)
+    # of the responses so far: how long one is that cannot be computed
+    _lengths: set[int] = field(default_factory=set, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        p = len(self.regression.names)
-        expected, covariance = (np.asarray(each, dtype=np.float64) for each in (self.expected, self.covariance))
-        if expected.shape != (p,) or not np.isfinite(expected).all():
-            raise ValueError(f"regularization expected {expected.tolist()}: give {p} finite numbers, one a parameter")
-        if covariance.shape not in ((p,), (p, p)):
-            raise ValueError(f"regularization covariance of shape {covariance.shape}: must be {(p,)} or {(p, p)}")
-        if not (0.0 < self.sigma < np.inf) or self.repeated < 1:
-            raise ValueError(
-                f"regularization sigma {self.sigma} and repeated {self.repeated}: must be positive and at least 1"
-            )
-        object.__setattr__(self, "expected", expected)
-        object.__setattr__(self, "_root", self.sigma / np.sqrt(self.repeated) * _inverse_root(covariance))
+        names = (self.names,) if isinstance(self.names, str) else tuple(self.names)
+        p = len(names)
+        if not p or len(set(names)) < p:
+            raise ValueError(f"parameters {', '.join(names)}: give each a name of its own, one at least")
+        object.__setattr__(self, "names", names)
+        for name, none in (("lower", -np.inf), ("upper", np.inf)):
+            given = getattr(self, name)
+            object.__setattr__(self, name, _row(name, none if given is None else given, p))
+        if not (np.asarray(self.lower) <= np.asarray(self.upper)).all():
+            raise ValueError(f"bounds {np.asarray(self.lower)} and {np.asarray(self.upper)}: lower must not be above")
+        if self.step is not None:
+            step = _row("step", self.step, p)
+            if not ((step > 0.0) & np.isfinite(step)).all():
+                raise ValueError(f"step {step}: must be positive and finite")
+            object.__setattr__(self, "step", step)
+        if not callable(self.how):
+            try:
+                object.__setattr__(self, "how", Derivatives(self.how))
+            except ValueError:
+                raise ValueError(
+                    f"derivatives {self.how!r}: choose among {', '.join(Derivatives)}, or give a function"
+                ) from None
 
-    def observations(self, observed: Samples) -> Samples:
-        """Return (n + p,), or (n_observations, n + p), of (n,) or (n_observations, n) observations.
+    def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
+        """Return the responses, (m, n), and their derivatives, (m, n, p); NaN where they cannot be computed.
 
         Raises
         ------
-        ValueError : the number of repeated observations is not the one that is declared.
+        ValueError : responses differ in length, or no complex numbers come out of a complex step.
         """
-        observed = np.asarray(observed, dtype=np.float64)
-        if len(np.atleast_2d(observed)) != self.repeated:
+        parameters = np.atleast_2d(np.asarray(parameters, dtype=np.float64))
+        if callable(self.how):
+            return self._analytic(parameters, self.how)
+        if self.how is Derivatives.COMPLEX_STEP:
+            return self._complex_step(parameters)
+        return self._central(parameters)
+
+    def _analytic(self, parameters: Samples, derivatives: Callable[[Samples], Any]) -> tuple[Samples, Samples]:
+        response = np.real(self._responses(parameters))
+        (m, n), p = response.shape, parameters.shape[1]
+        found = self._called(derivatives, parameters, (n, p))
+        return response, np.real(found).reshape(m, n, p)
+
+    def _complex_step(self, parameters: Samples) -> tuple[Samples, Samples]:
+        m, p = parameters.shape
+        size = _COMPLEX * self._scale(parameters)
+        # (p, m, p): one parameter moved in each
+        moved = parameters + 1j * np.eye(p)[:, None, :] * size
+        found = self._responses(moved.reshape(p * m, p))
+        if not np.iscomplexobj(found):
             raise ValueError(
-                f"regularization: {len(np.atleast_2d(observed))} repeated observations where {self.repeated} are "
-                "declared: give their number as repeated"
+                "complex step: the response to complex parameters is real, something in it drops the imaginary part: "
+                "differentiate by central differences"
             )
-        target = self._root @ np.asarray(self.expected)
-        return np.concatenate([observed, np.broadcast_to(target, (*observed.shape[:-1], len(target)))], axis=-1)
+        found = found.reshape(p, m, -1)
+        return np.ascontiguousarray(found[0].real), np.moveaxis(found.imag / size.T[:, :, None], 0, 2).copy()
 
-    def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
-        """Return response and derivatives, (m, n + p) and (m, n + p, p)."""
-        response, sensitivities = self.regression.evaluate(parameters)
-        beside = np.broadcast_to(self._root, (len(parameters), *self._root.shape))
-        return (
-            np.concatenate([response, parameters @ self._root.T], axis=1),
-            np.concatenate([sensitivities, beside], axis=1),
+    def _central(self, parameters: Samples) -> tuple[Samples, Samples]:
+        m, p = parameters.shape
+        lower, upper = np.asarray(self.lower), np.asarray(self.upper)
+        step = _CENTRAL * self._scale(parameters) if self.step is None else np.broadcast_to(self.step, (m, p))
+        up, down = upper - parameters, parameters - lower
+        # near a bound two steps away from it, shorter ones where the range is narrower yet
+        away = np.where(up >= down, 1.0, -1.0) * np.minimum(2.0 * step, np.maximum(up, down))
+        # what is held has no room at all: its derivative is not used
+        away = np.where(away == 0.0, step, away)
+        central = (up >= step) & (down >= step)
+        one, other = np.where(central, step, away), np.where(central, -step, 0.5 * away)
+        eye = np.eye(p)[:, None, :]
+        moves = np.concatenate([np.zeros((1, m, p)), eye * one, eye * other])
+        # rounded, a step is what it is in the end
+        moved = parameters + moves
+        one, other = (np.einsum("imi->mi", moved[k : k + p]) - parameters for k in (1, 1 + p))
+        found = np.real(self._responses(moved.reshape(-1, p))).reshape(2 * p + 1, m, -1)
+        here, first, second = found[0], found[1 : p + 1] - found[0], found[p + 1 :] - found[0]
+        a, b = one.T[:, :, None], other.T[:, :, None]
+        with np.errstate(all="ignore"):
+            slope = (first * b / a - second * a / b) / (b - a)
+            if self.how is Derivatives.PIECEWISE:
+                one_slope, other_slope = first / a, second / b
+                smaller = np.where(np.abs(one_slope) < np.abs(other_slope), one_slope, other_slope)
+                disagree = np.abs(one_slope - other_slope) > _DISAGREE * np.abs(smaller)
+                slope = np.where(disagree, smaller, slope)
+        return np.ascontiguousarray(here), np.moveaxis(slope, 0, 2).copy()
+
+    def _scale(self, parameters: Samples) -> Samples:
+        ranges = np.asarray(self.upper) - np.asarray(self.lower)
+        least = np.where(np.isfinite(ranges) & (ranges > 0.0), _OF_RANGE * ranges, 1.0)
+        return np.where(parameters == 0.0, least, np.abs(parameters))
+
+    def _responses(self, parameters: Any) -> Any:
+        return self._called(self.response, parameters, None)
+
+    def _called(self, function: Callable[[Any], Any], parameters: Any, shape: tuple[int, int] | None) -> Any:
+        """Return results, (m, n), of derivatives (m, n p); NaN where they cannot be computed."""
+        if self.vectorized:
+            with np.errstate(all="ignore"):
+                found = np.asarray(function(parameters))
+            if found.shape[:1] != (len(parameters),):
+                raise ValueError(f"response to {len(parameters)} sets of parameters: returned shape {found.shape}")
+            if function is self.response:
+                self.returned_shapes[:] = [found.shape[1:]]
+            return found.reshape(len(parameters), -1)
+        rows: list[Any] = [self._call(function, each) for each in parameters]
+        size = 1 if shape is None else shape[1]
+        self._lengths.update(
+            len(row) // size if len(row) % size == 0 else -len(row) for row in rows if row is not None
         )
+        if not self._lengths:
+            raise ValueError(
+                f"the response at {', '.join(map(str, self.names))} = {parameters[0].real} cannot be computed"
+            )
+        if len(self._lengths) > 1:
+            lengths = " and ".join(str(size * n) for n in sorted(self._lengths))
+            raise ValueError(f"response or derivatives of {lengths} numbers: must not vary in length")
+        missing = np.full(size * next(iter(self._lengths)), np.nan)
+        return np.array([missing if row is None else row for row in rows])
+
+    def _call(self, function: Callable[[Any], Any], parameters: Any) -> Any:
+        try:
+            with np.errstate(all="ignore"):
+                found = np.asarray(function(parameters))
+        except (ArithmeticError, np.linalg.LinAlgError):
+            return None
+        if function is self.response:
+            self.returned_shapes[:] = [found.shape]
+        return found.ravel()
 
 
-def _inverse_root(covariance: Samples) -> Samples:
-    """Return R, (p, p), with R'R the inverse of a covariance."""
-    if covariance.ndim == 1:
-        if not (covariance > 0.0).all():
-            raise ValueError(f"regularization variances {covariance.tolist()}: must be positive")
-        return np.diag(1.0 / np.sqrt(covariance))
-    # a matrix of parameters of different units is far from singular only once these are scaled away
-    size = np.sqrt(np.diag(covariance))
-    try:
-        if not (np.isfinite(covariance).all() and np.allclose(covariance, covariance.T, rtol=1e-8, atol=0.0)):
-            raise np.linalg.LinAlgError
-        root = np.linalg.cholesky(covariance / np.outer(size, size))
-    except np.linalg.LinAlgError:
-        raise ValueError("regularization covariance: must be symmetric, finite and positive definite") from None
-    return np.asarray(np.linalg.inv(root) / size)
+def second_differences(
+    cost: Callable[[Samples], float], at: Samples, steps: Samples, here: float | None = None
+) -> Samples:
+    """Return (p, p), the second derivatives, by central differences.
+
+    Parameters
+    ----------
+    at, steps : (p,).
+    here : the cost there, where it is known.
+    """
+    p, moves = len(at), np.diag(steps)
+    here = cost(at) if here is None else here
+    ahead = [cost(at + each) for each in moves]
+    behind = [cost(at - each) for each in moves]
+    found = np.empty((p, p))
+    for i in range(p):
+        found[i, i] = ahead[i] - 2.0 * here + behind[i]
+        for j in range(i):
+            both = cost(at + moves[i] + moves[j]) + cost(at - moves[i] - moves[j])
+            found[i, j] = found[j, i] = 0.5 * (both - ahead[i] - behind[i] - ahead[j] - behind[j] + 2.0 * here)
+    return found / np.outer(steps, steps)
+
+
+def _row(name: str, value: ArrayLike, p: int) -> Samples:
+    row = np.asarray(value, dtype=np.float64)
+    if row.shape not in ((), (p,)) or np.isnan(row).any():
+        raise ValueError(f"{name} of shape {row.shape}: give a number, or {p}, one for each parameter")
+    return np.broadcast_to(row, (p,)).copy()

@@ -8,6 +8,8 @@ uncertain plant; the parameters of a part may be arrays that broadcast against t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count
 from typing import Protocol
 
 import numpy as np
@@ -33,6 +35,26 @@ class Element(Protocol):
 
     def begin(self, dt: float, shape: Shape) -> RunningElement:
         """Return it at rest, to be called every `dt` seconds with arrays of `shape`."""
+
+
+class RunningPart(Protocol):
+    """A part in motion: a signal in, a signal out."""
+
+    def step(self, signal: Samples, force: Samples) -> Samples:
+        """Return the next output, given the input and the specimen's last force [N].
+
+        A part may keep or return its input: neither the input nor the output is written to afterwards.
+        """
+
+
+class TransferPart(Protocol):
+    """Description of a part, elementwise over arrays of any shape; its parameters may be arrays that broadcast.
+
+    A linear one has also `response(frequency, dt)`: output/input at frequencies [Hz] in the steady state.
+    """
+
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:
+        """Return it at rest, to be stepped every `dt` seconds with arrays of `shape`; its noise is from `rng`."""
 
 
 class RunningTransfer(Protocol):
@@ -89,14 +111,8 @@ class RunningIntegrator(Protocol):
         """Take the load and the restoring force [N] at the target, (..., dofs), and set the next target."""
 
 
-class RunningRamp:
-    """How much of a change in mid-test has passed, step by step: 0 until `at` [s], 1 after `ramp` [s] more."""
-
-    def __init__(self, at: float | Samples, ramp: float, dt: float) -> None:
-        self._at, self._ramp, self._dt, self._count = np.asarray(at), ramp, dt, 0
-
-    def __next__(self) -> Samples:
-        """Return the share of the next step."""
-        since = self._count * self._dt - self._at
-        self._count += 1
-        return np.asarray(np.clip(since / self._ramp, 0.0, 1.0) if self._ramp else 1.0 * (since >= 0.0))
+def passed_share(at: float | Samples, ramp: float, dt: float) -> Iterator[Samples]:
+    """Yield how much of a change in mid-test has passed, step by step: 0 until `at` [s], 1 after `ramp` [s] more."""
+    for step in count():
+        since = step * dt - np.asarray(at)
+        yield np.asarray(np.clip(since / ramp, 0.0, 1.0) if ramp else 1.0 * (since >= 0.0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim.arrays import Samples, check_not_negative, check_positive
 from sim.laboratory.elements import Parameter
-from sim.laboratory.parts import Element, RunningElement, RunningRamp, Shape
+from sim.laboratory.parts import Element, RunningElement, Shape, passed_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +200,7 @@ class ChangingElement:
 class _RunningChange:
     def __init__(self, change: ChangingElement, dt: float, shape: Shape) -> None:
         self._before, self._after = change.before.begin(dt, shape), change.after.begin(dt, shape)
-        self._passed = RunningRamp(change.at, change.ramp, dt)
+        self._passed = passed_share(change.at, change.ramp, dt)
 
     def force(self, position: Samples, velocity: Samples) -> Samples:
         passed = next(self._passed)

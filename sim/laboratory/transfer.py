@@ -1,50 +1,34 @@
 """Transfer systems composed of parts: what lies between the command, the specimen and the recorded signal.
 
 The parts of the actuator are in series between the command and the specimen, those of the sensor between the
-specimen and the recorded signal. The linear ones (gain, first-order lag, pure delay), whose steady state is known
-exactly, are here; others are in `transfer_nonlinear` and `plants`.
+specimen and the recorded signal. The steady state of the linear ones (gain, first-order lag, pure delay) is known
+exactly; then come limits and play of an actuator, and errors of a sensor. Plants are in `plants`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain, count
 from math import ceil, pi
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.arrays import Integers, Response, Samples, check_not_negative, check_positive, positive, require
-from sim.laboratory.parts import RunningRamp, RunningTransfer, Shape, TransferSystem
+from sim.arrays import (
+    Integers,
+    Response,
+    Samples,
+    check_finite,
+    check_not_negative,
+    check_positive,
+    positive,
+    require,
+)
+from sim.laboratory.parts import RunningPart, RunningTransfer, Shape, TransferPart, TransferSystem, passed_share
 
 LONGEST = 10.0
 _TAPS = 4
-
-
-class RunningPart(Protocol):
-    """A part in motion: a signal in, a signal out."""
-
-    def step(self, signal: Samples, force: Samples) -> Samples:
-        """Return the next output, given the input and the specimen's last force [N].
-
-        A part may keep or return its input: neither the input nor the output is written to afterwards.
-        """
-
-
-class TransferPart(Protocol):
-    """Description of a part, elementwise over arrays of any shape; its parameters may be arrays that broadcast."""
-
-    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:
-        """Return it at rest, to be stepped every `dt` seconds with arrays of `shape`; its noise is from `rng`."""
-
-
-@runtime_checkable
-class LinearPart(TransferPart, Protocol):
-    """A part whose steady state is known."""
-
-    def response(self, frequency: ArrayLike, dt: float) -> Response:
-        """Return output/input at `frequency` [Hz], in the steady state of steps of `dt` seconds."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +61,10 @@ class TransferChain:
         """
         response = np.ones(np.shape(frequency), dtype=np.complex128)
         for part in (*self.actuator, *self.sensor):
-            if not isinstance(part, LinearPart):
-                raise ValueError(  # noqa: TRY004 - a value of the chain, like any other
-                    f"{type(part).__name__} has no frequency response: it is not linear, or it changes"
-                )
-            response = response * part.response(frequency, dt)
+            response_of = getattr(part, "response", None)
+            if response_of is None:
+                raise ValueError(f"{type(part).__name__} has no frequency response: it is not linear, or it changes")
+            response = response * response_of(frequency, dt)
         return response
 
 
@@ -169,11 +152,11 @@ class ChangingTransfer:
     def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningTransfer:
         """Return it at rest, to be stepped every `dt` seconds with arrays of `shape`; its noise is from `rng`."""
         before, after = self.before.begin(dt, shape, rng), self.after.begin(dt, shape, rng)
-        return _RunningChange(before, after, RunningRamp(self.at, self.ramp, dt))
+        return _RunningChange(before, after, passed_share(self.at, self.ramp, dt))
 
 
 class _RunningChange:
-    def __init__(self, before: RunningTransfer, after: RunningTransfer, passed: RunningRamp) -> None:
+    def __init__(self, before: RunningTransfer, after: RunningTransfer, passed: Iterator[Samples]) -> None:
         self.position = before.position
         self._before, self._after, self._passed = before, after, passed
 
@@ -344,3 +327,114 @@ def step_shift(frequency: ArrayLike, dt: float) -> Response:
     """Return what one step of `dt` seconds does to a rotation at `frequency` [Hz]: exp(-2 pi i f dt)."""
     check_positive("response", frequency=np.asarray(frequency, dtype=np.float64))
     return np.asarray(np.exp(-2j * pi * np.asarray(frequency, dtype=np.float64) * positive(dt)))
+
+
+_CHUNK = 256
+
+
+@dataclass(frozen=True)
+class RateLimit:
+    """An actuator that follows exactly up to its largest `rate` [m/s]."""
+
+    rate: float | Samples
+
+    def __post_init__(self) -> None:
+        check_positive("limit", rate=self.rate)
+
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
+        """Return it at rest, to be stepped every `dt` seconds with arrays of `shape`."""
+        most = fit("rate", self.rate, shape) * positive(dt)
+        return RunningFunction(lambda signal, _force, last: last + np.clip(signal - last, -most, most), shape)
+
+
+@dataclass(frozen=True)
+class ForceLimit:
+    """An actuator that stalls: against a specimen's force of `force` [N] or more it holds its position or retreats.
+
+    The force is that of the last step, so that the first step of a stall goes beyond the limit.
+    """
+
+    force: float | Samples
+
+    def __post_init__(self) -> None:
+        check_positive("limit", force=self.force)
+
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
+        """Return it at rest, for arrays of `shape`."""
+        most = fit("force", self.force, shape)
+
+        def following(signal: Samples, force: Samples, last: Samples) -> Samples:
+            farther = np.sign(force) * (signal - last) > 0.0
+            return np.where(farther & (np.abs(force) >= most), last, signal)
+
+        return RunningFunction(following, shape)
+
+
+@dataclass(frozen=True)
+class Backlash:
+    """Play in a joint: the output stays where it is until the input has crossed the `gap` [m], its whole width."""
+
+    gap: float | Samples
+
+    def __post_init__(self) -> None:
+        check_not_negative("backlash", gap=self.gap)
+
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
+        """Return it in the middle of its gap, for arrays of `shape`."""
+        half = 0.5 * fit("gap", self.gap, shape)
+        return RunningFunction(lambda signal, _force, last: np.clip(last, signal - half, signal + half), shape)
+
+
+@dataclass(frozen=True)
+class Quantisation:
+    """A converter that rounds to whole multiples of `interval` [m]; halves go to the even one."""
+
+    interval: float | Samples
+
+    def __post_init__(self) -> None:
+        check_positive("quantisation", interval=self.interval)
+
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
+        """Return it, for arrays of `shape`."""
+        interval = fit("interval", self.interval, shape)
+        return RunningFunction(lambda signal, _force, _last: interval * np.rint(signal / interval), shape)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """White Gaussian noise of a given `rms` [m], the same again for the same generator."""
+
+    rms: float | Samples
+
+    def __post_init__(self) -> None:
+        check_not_negative("noise", rms=self.rms)
+
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
+        """Return it, for arrays of `shape`, drawn from `rng`."""
+        rms = fit("rms", self.rms, shape)
+        # a chunk costs one call and not one a step
+        noise = chain.from_iterable(rms * rng.standard_normal((_CHUNK, *shape)) for _ in count())
+        return RunningFunction(lambda signal, _force, _last: np.asarray(signal + next(noise)), shape)
+
+    def response(self, frequency: ArrayLike, dt: float) -> Response:  # noqa: ARG002
+        """Return one: what it adds does not depend on the signal."""
+        return np.ones(np.shape(frequency), dtype=np.complex128)
+
+
+@dataclass(frozen=True)
+class Offset:
+    """A sensor whose zero is off by `offset` [m]."""
+
+    offset: float | Samples
+
+    def __post_init__(self) -> None:
+        check_finite("sensor", offset=self.offset)
+
+    def begin(self, dt: float, shape: Shape, rng: np.random.Generator) -> RunningPart:  # noqa: ARG002
+        """Return it, for arrays of `shape`."""
+        offset = fit("offset", self.offset, shape)
+        return RunningFunction(lambda signal, _force, _last: np.asarray(signal + offset), shape)
+
+    def response(self, frequency: ArrayLike, dt: float) -> Response:  # noqa: ARG002
+        """Return one: what it adds does not depend on the signal."""
+        return np.ones(np.shape(frequency), dtype=np.complex128)

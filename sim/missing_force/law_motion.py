@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim.arrays import Flags, Integers, Samples
-from sim.fitting.regression import Unbounded
+from sim.fitting.regression import Regression
 from sim.kernels import inlined, kernel, part
 from sim.laboratory.structure import highest_frequency
 from sim.missing_force.law_terms import Model, State, Term, has_memory, law_rates, power_of, rate_at
@@ -34,7 +34,7 @@ _PHASE, _TURNING_PHASE = 0.1, 0.025
 
 
 @dataclass(frozen=True, eq=False)
-class LawResponse(Unbounded):
+class LawResponse(Regression):
     """What the sensors of a problem would measure if the missing forces had laws, each sample over its noise.
 
     The sign of a rate is Coulomb's: it jumps, and holds a rate at zero. Sensitivities are exact, to the error of the

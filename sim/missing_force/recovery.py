@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from sim.arrays import Flags, Samples
-from sim.fitting.differentiation import second_differences
+from sim.fitting.regression import second_differences
 from sim.laboratory.structure import highest_frequency
 from sim.missing_force.smoother import ForceProblem, SmoothedForce, characteristic_rate, reach
 from sim.missing_force.state_space import Matern

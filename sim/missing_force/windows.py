@@ -32,8 +32,6 @@ class MatchedForce:
     window : (K,) from 0.
     displacement, velocity : (K, n) m and m/s.
     force : (K, f) N, on the internal side of the equation.
-    costate : (K, n): lambda of eq. 22, force = -forces^T lambda / 2; M^T l'' - C^T l' + K^T l = 0.
-    cost : (w,) integral of force^T force over each window, N^2 s: the least possible.
     """
 
     time: Samples
@@ -41,17 +39,10 @@ class MatchedForce:
     displacement: Samples
     velocity: Samples
     force: Samples
-    costate: Samples
-    cost: Samples
 
 
 def matched_force(
-    structure: Structure,
-    forces: ArrayLike,
-    time: Samples,
-    load: Samples | None,
-    displacement: Samples,
-    velocity: Samples,
+    structure: Structure, forces: ArrayLike, time: Samples, load: Samples, displacement: Samples, velocity: Samples
 ) -> MatchedForce:
     """Return the least force that makes a model match samples of its state at the ends of each window.
 
@@ -60,25 +51,16 @@ def matched_force(
     structure : linear, of one draw.
     forces : (n, f): what one newton of each force does at each dof; (1, -1) acts between two dofs.
     time : (N,) s, growing: where the force is wanted.
-    load : (N, n) N, linear between the instants; zero by default.
+    load : (N, n) N, linear between the instants.
     displacement, velocity : (N, n) m and m/s; NaN but at the ends of windows, where the whole state is known.
 
     Raises
     ------
-    ValueError : sizes do not fit, no window, a state known in part, forces that cannot reach every state, or a window
-        in which an unstable model overflows.
+    ValueError : forces cannot reach every state.
     """
-    n, time = structure.dofs, np.asarray(time, dtype=np.float64)
-    model = physics(structure, np.asarray(forces, dtype=np.float64))
-    if time.ndim != 1 or len(time) < 2 or not np.all(np.diff(time) > 0.0):
-        raise ValueError(f"matched force: times {time.shape}: give at least two that grow")
-    load = np.zeros((len(time), n)) if load is None else _columns("load", load, len(time), n)
-    if not np.all(np.isfinite(load)):
-        raise ValueError("matched force: the load is not finite everywhere: give it at all instants")
-    states = np.hstack(
-        [_columns("displacement", displacement, len(time), n), _columns("velocity", velocity, len(time), n)]
-    )
-    ends = _window_ends(states, time)
+    n, model = structure.dofs, physics(structure, np.asarray(forces, dtype=np.float64))
+    states = np.hstack([displacement, velocity])
+    ends = np.flatnonzero(np.isfinite(states).all(axis=1))
     dt, which = intervals(time)
     transition, gramian = noisy_steps(model.system, model.unknown @ model.unknown.T, dt)
     _, first, second = loaded_steps(model.system, model.input, dt)
@@ -96,31 +78,13 @@ def matched_force(
         motion[:, :n],
         motion[:, n:],
         costates @ model.unknown,
-        # by the inverse of M, as the unknown force enters the velocity
-        2.0 * costates[:, n:] @ model.input[n:],
-        np.array([part[2] for part in parts]),
     )
-
-
-def _window_ends(states: Samples, time: Samples) -> Integers:
-    """Return the indices, two or more, of the instants at which the state is known."""
-    known = np.isfinite(states)
-    ends = np.flatnonzero(known.all(axis=1))
-    in_part = np.flatnonzero(known.any(axis=1) & ~known.all(axis=1))
-    if len(in_part):
-        raise ValueError(
-            f"matched force: at {time[in_part[0]]:g} s the state is known in part: displacement and velocity of all "
-            "dofs are matched, or use the smoother"
-        )
-    if len(ends) < 2:
-        raise ValueError("matched force: the state is known at fewer than two instants: there is no window")
-    return ends
 
 
 def _solved_window(
     begin: Samples, end: Samples, steps: list[tuple[Samples, Samples]], shifts: Samples, period: tuple[float, float]
-) -> tuple[Samples, Samples, float]:
-    """Return states and co-states, (k + 1, d) each, and the cost of a window of k steps.
+) -> tuple[Samples, Samples]:
+    """Return states and co-states, (k + 1, d) each, of a window of k steps.
 
     Parameters
     ----------
@@ -130,15 +94,9 @@ def _solved_window(
     period : s, named in errors.
     """
     free, whole = begin, np.zeros_like(steps[0][1])
-    with np.errstate(over="ignore", invalid="ignore"):
-        for (transition, gramian), shift in zip(steps, shifts, strict=True):
-            free = transition @ free + shift
-            whole = transition @ whole @ transition.T + gramian
-    if not (np.isfinite(free).all() and np.isfinite(whole).all()):
-        raise ValueError(
-            f"matched force: from {period[0]:g} to {period[1]:g} s the model overflows, as it is unstable: give "
-            "shorter windows"
-        )
+    for (transition, gramian), shift in zip(steps, shifts, strict=True):
+        free = transition @ free + shift
+        whole = transition @ whole @ transition.T + gramian
     adjoint = np.empty((len(steps) + 1, len(free)))
     adjoint[-1] = _solved(whole, end - free, *period)
     for k in range(len(steps) - 1, -1, -1):
@@ -147,15 +105,7 @@ def _solved_window(
     state[0] = begin
     for k, (transition, gramian) in enumerate(steps):
         state[k + 1] = state[k] @ transition.T + shifts[k] + adjoint[k + 1] @ gramian
-    return state, adjoint, float(adjoint[-1] @ whole @ adjoint[-1])
-
-
-def _columns(name: str, values: ArrayLike, instants: int, dofs: int) -> Samples:
-    found = np.asarray(values, dtype=np.float64)
-    found = found[:, None] if found.ndim == 1 else found
-    if found.shape != (instants, dofs):
-        raise ValueError(f"matched force: {name} {found.shape}: give {instants} instants of {dofs} dofs")
-    return found
+    return state, adjoint
 
 
 def _solved(gramian: Samples, gap: Samples, begin: float, end: float) -> Samples:

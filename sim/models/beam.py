@@ -215,10 +215,6 @@ class StochasticBeam(AddedDiscrepancy):
     noise : m, standard deviation of a synthetic measurement.
     bias : m; the bad model misses bias sin(2 t) from `bias_onset` on (eq. 32).
     bias_onset, horizon, dt : s.
-
-    Raises
-    ------
-    ValueError : a number is out of its range.
     """
 
     point_load: float = 1000.0
@@ -241,12 +237,6 @@ class StochasticBeam(AddedDiscrepancy):
     name: ClassVar[str] = "beam"
     quantity: ClassVar[str] = "deflection at midspan"
     unit: ClassVar[str] = "m"
-
-    def __post_init__(self) -> None:
-        positive = ("span", "modulus", "dt", "horizon", "point_load_rate", "distributed_load_rate")
-        not_negative = ("weight_density", "noise", "point_load_deviation", "distributed_load_deviation")
-        check_positive("beam", **{name: getattr(self, name) for name in positive})
-        check_not_negative("beam", **{name: getattr(self, name) for name in not_negative})
 
     @property
     def discrepancy(self) -> Samples:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sim.arrays import Samples, check_not_negative, check_positive, require
+from sim.arrays import Samples
 from sim.ensembles import EqualSteps, Lognormal
 from sim.models.chain import Chain, ChainMotion, ChainStepper, Contact, chain_response
 
@@ -46,11 +46,7 @@ class ChainExperiment(EqualSteps, ABC):
 
     variation: float
     damage: float
-    noise: float
-    horizon: float
-    dt: float
 
-    name: ClassVar[str]
     response: ClassVar[tuple[str, int]]
     damaged_spring: ClassVar[int]
     driven: ClassVar[int]
@@ -184,12 +180,6 @@ class ChainExperiment(EqualSteps, ABC):
         springs = np.shape(self.chain.springs)[-1]
         return Lognormal(1.0, self.variation).sample(generator, number * springs).reshape(number, springs)
 
-    def _check(self) -> None:
-        """Raise ValueError for a setting of all experiments that is out of its range."""
-        check_positive(self.name, horizon=self.horizon, dt=self.dt)
-        check_not_negative(self.name, variation=self.variation, noise=self.noise)
-        require(0.0 <= self.damage < 1.0, f"{self.name} damage", self.damage, "a share, from 0 to under 1")
-
 
 @dataclass(frozen=True)
 class DuffingOscillator(ChainExperiment):
@@ -204,10 +194,6 @@ class DuffingOscillator(ChainExperiment):
     amplitude, frequency : N and rad/s.
     displacement, velocity : at first, m and m/s.
     variation, damage, noise, horizon, dt : see `ChainExperiment`.
-
-    Raises
-    ------
-    ValueError : a number is out of its range.
     """
 
     mass: float = 1.0
@@ -230,10 +216,6 @@ class DuffingOscillator(ChainExperiment):
     damaged_spring: ClassVar[int] = 1
     driven: ClassVar[int] = 1
     refined: ClassVar[int] = 8
-
-    def __post_init__(self) -> None:
-        self._check()
-        check_positive(self.name, mass=self.mass, frequency=self.frequency)
 
     @property
     def chain(self) -> Chain:
@@ -272,10 +254,6 @@ class FourMasses(ChainExperiment):
     cubic : between the ground and mass 1, N/m^3.
     rms, seed : of the force on mass 4, white from sample to sample, N.
     variation, damage, noise, horizon, dt : see `ChainExperiment`.
-
-    Raises
-    ------
-    ValueError : a number is out of its range.
     """
 
     mass: float = 1.0
@@ -295,11 +273,6 @@ class FourMasses(ChainExperiment):
     noise_span: ClassVar[float] = 10.0
     damaged_spring: ClassVar[int] = 3
     driven: ClassVar[int] = 4
-
-    def __post_init__(self) -> None:
-        self._check()
-        check_positive(self.name, mass=self.mass)
-        check_not_negative(self.name, rms=self.rms, seed=self.seed)
 
     @property
     def chain(self) -> Chain:
@@ -328,10 +301,6 @@ class EightMasses(ChainExperiment):
     gap, contact_stiffness, contact_damping : m, N/m and N s/m; no stiffness for no contact.
     rms, seed : of the force on mass 1, white from sample to sample, N.
     variation, damage, noise, horizon, dt : see `ChainExperiment`.
-
-    Raises
-    ------
-    ValueError : a number is out of its range.
     """
 
     masses: tuple[float, ...] = EIGHT_MASSES
@@ -355,11 +324,6 @@ class EightMasses(ChainExperiment):
     block: ClassVar[int] = 32
     damaged_spring: ClassVar[int] = 5
     driven: ClassVar[int] = 1
-
-    def __post_init__(self) -> None:
-        self._check()
-        require(len(self.masses) == 8, "eight-dof masses", len(self.masses), "eight")
-        check_not_negative(self.name, rms=self.rms, seed=self.seed)
 
     @property
     def chain(self) -> Chain:

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sim.arrays import Samples, check_not_negative, check_positive
+from sim.arrays import Samples
 from sim.ensembles import AddedDiscrepancy, Distribution, Lognormal, Normal, Resampled
 from sim.models.thermal_slab import SlabTest, conduction_temperature, series_temperature
 from sim.models.thermal_tables import ACCREDITATION, APPLICATION, LIMIT_TIME, Material, configurations, material
@@ -169,7 +169,7 @@ class Specimens:
 
         Raises
         ------
-        ValueError : see `series_temperature` and `conduction_temperature`.
+        ValueError : see `conduction_temperature`.
         """
         if self.slope:
             return conduction_temperature(test, time, self.conductivity, self.slope, self.heat_capacity, depths)
@@ -310,10 +310,6 @@ class ThermalExperiment(AddedDiscrepancy):
     fault : share of the flux that the heater gives too much in the bad experiment.
     fault_onset : s of the stream.
     noise : degC, standard deviation of a measurement; the challenge has none.
-
-    Raises
-    ------
-    ValueError : a number is out of its range.
     """
 
     test: SlabTest = field(default_factory=_accreditation)
@@ -328,12 +324,6 @@ class ThermalExperiment(AddedDiscrepancy):
 
     name: ClassVar[str] = "thermal"
     unit: ClassVar[str] = "degC"
-
-    def __post_init__(self) -> None:
-        what = "thermal experiment"
-        check_positive(what, time_scale=self.time_scale, horizon=self.horizon, dt=self.dt)
-        check_not_negative(what, fault=self.fault, fault_onset=self.fault_onset, noise=self.noise)
-        self.test.depth(self.depth)
 
     @property
     def quantity(self) -> str:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from sim.arrays import Flags, Samples, check_not_negative, check_positive
+from sim.arrays import Flags, Samples
 
 # of a column's length, what remains of it beside the columns before it: less and they are one
 _DEPENDENT = 1e-10
@@ -25,18 +24,10 @@ class Orders:
     ----------
     output : a_1 to a_output.
     input : so many coefficients of the input; 0 is an AR model.
-
-    Raises
-    ------
-    ValueError : one is negative, or there is no coefficient.
     """
 
     output: int
     input: int = 0
-
-    def __post_init__(self) -> None:
-        check_not_negative("ARX order", output=self.output, input=self.input)
-        check_positive("ARX order", output_and_input=self.output + self.input)
 
     @property
     def lag(self) -> int:
@@ -68,13 +59,12 @@ class Autoregression:
     coefficients: Samples
     deviation: Samples
 
-    def one_step_errors(self, output: ArrayLike, excitation: ArrayLike | None = None) -> Samples:
+    def one_step_errors(self, output: Samples, excitation: Samples | None = None) -> Samples:
         """Return records, which may be others than the fitted ones, less their predictions, (..., n - lag)."""
-        outputs, inputs = _records(output, excitation, self.orders)
-        predicted = (self.orders.regressors(outputs, inputs) @ self.coefficients[..., None])[..., 0]
-        return np.asarray(outputs[..., self.orders.lag :] - predicted)
+        predicted = (self.orders.regressors(output, excitation) @ self.coefficients[..., None])[..., 0]
+        return np.asarray(output[..., self.orders.lag :] - predicted)
 
-    def error_ratio(self, output: ArrayLike, excitation: ArrayLike | None = None) -> Samples:
+    def error_ratio(self, output: Samples, excitation: Samples | None = None) -> Samples:
         """Return the rms error in other records over the residual deviation: 1 is a record of the same system.
 
         The damage-sensitive feature of Sohn and Farrar (2001): of n equations it scatters by 1 / sqrt(2 n).
@@ -84,7 +74,7 @@ class Autoregression:
             return np.asarray(np.sqrt(np.mean(error**2, axis=-1)) / self.deviation)
 
 
-def fit_autoregression(output: ArrayLike, orders: Orders, excitation: ArrayLike | None = None) -> Autoregression:
+def fit_autoregression(output: Samples, orders: Orders, excitation: Samples | None = None) -> Autoregression:
     """Fit an autoregression to a record, or to each of many.
 
     Parameters
@@ -95,10 +85,9 @@ def fit_autoregression(output: ArrayLike, orders: Orders, excitation: ArrayLike 
 
     Raises
     ------
-    ValueError : a record is too short or has a sample that is not finite, or its lags are dependent on each other.
+    ValueError : the record's lags are dependent on each other.
     """
-    outputs, inputs = _records(output, excitation, orders)
-    regressors, known = orders.regressors(outputs, inputs), outputs[..., orders.lag :]
+    regressors, known = orders.regressors(output, excitation), output[..., orders.lag :]
     coefficients, dependent = _least_squares(regressors, known)
     if dependent.any():
         raise ValueError(
@@ -112,7 +101,7 @@ def fit_autoregression(output: ArrayLike, orders: Orders, excitation: ArrayLike 
 
 
 def choose_orders(
-    output: ArrayLike, excitation: ArrayLike | None = None, *, most_output: int = 20, most_input: int = 20
+    output: Samples, excitation: Samples | None = None, *, most_output: int = 20, most_input: int = 20
 ) -> Orders:
     """Return the orders with the least Bayesian information criterion, all of them of the same samples.
 
@@ -124,11 +113,10 @@ def choose_orders(
 
     Raises
     ------
-    ValueError : see `fit_autoregression`, with the largest orders.
+    ValueError : the record's lags are dependent on each other, of any orders.
     """
     largest = Orders(most_output, most_input if excitation is not None else 0)
-    outputs, inputs = _records(output, excitation, largest)
-    regressors, known = largest.regressors(outputs, inputs), outputs[..., largest.lag :]
+    regressors, known = largest.regressors(output, excitation), output[..., largest.lag :]
     n = known.shape[-1]
     # all smaller models are of columns of this triangle
     triangle = np.asarray(np.linalg.qr(np.concatenate([regressors, known[..., None]], axis=-1), mode="r"))
@@ -163,29 +151,3 @@ def _least_squares(regressors: Samples, known: Samples) -> tuple[Samples, Flags]
     usable = np.where(dependent[..., None, None], np.eye(k), root)
     seen = basis.swapaxes(-1, -2) @ known[..., None]
     return np.asarray(np.linalg.solve(usable, seen)[..., 0]), dependent
-
-
-def _records(output: ArrayLike, excitation: ArrayLike | None, orders: Orders) -> tuple[Samples, Samples | None]:
-    """Return records as arrays; raise ValueError where they cannot be fitted."""
-    try:
-        outputs = np.asarray(output, dtype=np.float64)
-        inputs = None if excitation is None else np.asarray(excitation, dtype=np.float64)
-    except ValueError:
-        raise ValueError("ARX: records have unequal lengths: cut them to the same instants") from None
-    if orders.input and inputs is None:
-        raise ValueError(f"ARX with {orders.input} coefficients of an input: give the input")
-    if not orders.input:
-        inputs = None
-    n = outputs.shape[-1] if outputs.ndim else 0
-    if inputs is not None and (inputs.ndim == 0 or inputs.shape[-1] != n):
-        raise ValueError(
-            f"ARX: an output of {n} samples and an input of {inputs.size and inputs.shape[-1]}: must be as long"
-        )
-    fewest = orders.lag + orders.output + orders.input + 1
-    if n < fewest:
-        raise ValueError(f"ARX of orders {orders.output} and {orders.input}: needs {fewest} samples, there are {n}")
-    for name, record in (("output", outputs), ("input", inputs)):
-        if record is not None and not np.isfinite(record).all():
-            bad = np.argwhere(~np.isfinite(record))[0]
-            raise ValueError(f"ARX {name}: sample {bad[-1]} is not finite: cut or bridge it first")
-    return outputs, inputs

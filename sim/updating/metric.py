@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import svd
 
 from sim.arrays import Samples
-from sim.fitting.regression import ModelWrapper, evaluated
+from sim.fitting.regression import Regression, evaluated
 
 # of the largest eigenvalue of a correlation matrix: below, two sensors are one
 _SINGULAR = 1e-12
@@ -38,7 +38,7 @@ class Metric(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Correlated(ModelWrapper):
+class Correlated:
     """A model's response as a metric sees it: what is fitted to `metric.observed`.
 
     Parameters
@@ -47,7 +47,15 @@ class Correlated(ModelWrapper):
     metric : of the record.
     """
 
+    regression: Regression
     metric: Metric
+    names: tuple[str, ...] = field(init=False)
+    lower: Samples = field(init=False)
+    upper: Samples = field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("names", "lower", "upper"):
+            object.__setattr__(self, name, getattr(self.regression, name))
 
     def evaluate(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return features and their derivatives by the parameters, (m, k) and (m, k, p).

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import pi
 
 import numpy as np
@@ -20,101 +20,54 @@ _EQUAL = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class ParameterizedStructure:
-    """K(p) = K0 + sum p_j K_j, and M(p) = M0 + sum p_j M_j.
+    """K(p) = K0 + sum p_j K_j.
 
     Parameters
     ----------
-    structure : M0 and K0, one draw; its damping and nonlinear springs are not used.
+    structure : M and K0, one draw; its damping and nonlinear springs are not used.
     names : of the parameters, p.
     stiffness : (p, n, n), K_j.
-    mass : (p, n, n), M_j; None: zero.
-    lower, upper : bounds, of each or (p,).
-
-    Raises
-    ------
-    ValueError : sizes do not fit, or bounds leave nothing between them.
+    lower, upper : bounds, (p,).
     """
 
     structure: Structure
     names: tuple[str, ...]
-    stiffness: ArrayLike
-    mass: ArrayLike | None = None
-    lower: ArrayLike = -np.inf
-    upper: ArrayLike = np.inf
-
-    def __post_init__(self) -> None:
-        m0, _, k0 = self.structure.matrices
-        p, n = len(self.names), self.structure.dofs
-        if m0.ndim > 2 or k0.ndim > 2:
-            raise ValueError("parameterized structure: M0 and K0 of one structure, not of many draws")
-        for name in ("stiffness", "mass"):
-            given = getattr(self, name)
-            each = np.zeros((p, n, n)) if given is None else np.asarray(given, dtype=np.float64)
-            if each.shape != (p, n, n) or not np.isfinite(each).all():
-                raise ValueError(
-                    f"parameterized structure {name} of shape {each.shape}: give finite {(p, n, n)}, a matrix "
-                    f"for each of {', '.join(self.names)}"
-                )
-            object.__setattr__(self, name, each)
-        for name in ("lower", "upper"):
-            object.__setattr__(self, name, np.broadcast_to(np.asarray(getattr(self, name), dtype=np.float64), (p,)))
-        if not np.all(self.bounds[0] <= self.bounds[1]):
-            raise ValueError("parameterized structure: a lower bound is above its upper one")
+    stiffness: Samples
+    lower: Samples
+    upper: Samples
 
     @classmethod
     def of_springs(
         cls,
         masses: ArrayLike,
         between: Sequence[tuple[int, int | None]],
-        stiffnesses: ArrayLike,
-        free: Sequence[int],
+        stiffnesses: Samples,
         *,
         lower: float = 0.0,
         upper: float = np.inf,
     ) -> ParameterizedStructure:
-        """Return masses on linear springs, of which some stiffnesses are the parameters k1, k2 ...
+        """Return masses on linear springs, whose stiffnesses are the parameters k1, k2 ...
 
         Parameters
         ----------
         masses : (n,), kg.
         between : the two degrees of freedom of each spring, by number from 1; None: the ground.
-        stiffnesses : (springs,), N/m, of those that are not free.
-        free : springs by number, from 1.
-        lower, upper : as shares of their stiffnesses.
+        stiffnesses : (springs,), N/m, of which the bounds are shares.
         """
-        mass, known = np.asarray(masses, dtype=np.float64), np.asarray(stiffnesses, dtype=np.float64)
-        if known.shape != (len(between),) or not set(free) <= set(range(1, len(between) + 1)):
-            raise ValueError(
-                f"springs: {len(between)} places, stiffnesses of shape {known.shape}, free {list(free)}: give a "
-                "stiffness for each place, and free ones by number from 1"
-            )
-        patterns = spring_patterns(between, len(mass))
-        chosen = np.asarray(free, dtype=np.int64) - 1
-        fixed = np.setdiff1d(np.arange(len(between)), chosen)
-        base = Structure(mass, 0.0, np.einsum("s,sij->ij", known[fixed], patterns[fixed]))
-        names = tuple(f"k{i}" for i in free)
-        return cls(base, names, patterns[chosen], None, lower * known[chosen], upper * known[chosen])
-
-    @property
-    def bounds(self) -> tuple[Samples, Samples]:
-        """Lower and upper, (p,) each."""
-        return np.asarray(self.lower, dtype=np.float64), np.asarray(self.upper, dtype=np.float64)
-
-    @property
-    def derivatives(self) -> tuple[Samples, Samples]:
-        """M_j and K_j, (p, n, n) each."""
-        return np.asarray(self.mass, dtype=np.float64), np.asarray(self.stiffness, dtype=np.float64)
+        mass = np.asarray(masses, dtype=np.float64)
+        names = tuple(f"k{i}" for i in range(1, len(between) + 1))
+        patterns, bare = spring_patterns(between, len(mass)), Structure(mass, 0.0, np.zeros((len(mass), len(mass))))
+        return cls(bare, names, patterns, lower * stiffnesses, upper * stiffnesses)
 
     def matrices(self, parameters: Samples) -> tuple[Samples, Samples]:
-        """Return M and K of (m, p) parameters, (m, n, n) each."""
-        m0, _, k0 = self.structure.matrices
-        mass, stiffness = self.derivatives
-        return m0 + np.tensordot(parameters, mass, 1), k0 + np.tensordot(parameters, stiffness, 1)
+        """Return M, (n, n), and K of (m, p) parameters, (m, n, n)."""
+        mass, _, stiffness = self.structure.matrices
+        return mass, stiffness + np.tensordot(parameters, self.stiffness, 1)
 
     def at(self, parameters: Samples) -> Structure:
         """Return the structure of some parameters, (p,), without damping."""
         mass, stiffness = self.matrices(np.asarray(parameters, dtype=np.float64)[None])
-        return Structure(mass[0], 0.0, stiffness[0])
+        return Structure(mass, 0.0, stiffness[0])
 
 
 def spring_patterns(between: Sequence[tuple[int, int | None]], dofs: int) -> Samples:
@@ -122,11 +75,8 @@ def spring_patterns(between: Sequence[tuple[int, int | None]], dofs: int) -> Sam
     rows = np.zeros((len(between), dofs))
     for row, ends in zip(rows, between, strict=True):
         for end, sign in zip(ends, (1.0, -1.0), strict=True):
-            if end is None:
-                continue
-            if not 1 <= end <= dofs:
-                raise ValueError(f"spring between {ends[0]} and {ends[1]}: give degrees of freedom 1 to {dofs}")
-            row[end - 1] += sign
+            if end is not None:
+                row[end - 1] += sign
     return np.asarray(rows[:, :, None] * rows[:, None, :])
 
 
@@ -135,9 +85,9 @@ def mode_derivatives(
 ) -> tuple[Samples, Samples, Samples, Samples]:
     """Return squared circular frequencies, shapes, and their derivatives, of (m, p) parameters.
 
-    With shapes of unit modal mass, d w_i^2 = phi_i' (dK - w_i^2 dM) phi_i, and d phi_i = sum over l of phi_l phi_l'
-    (dK - w_i^2 dM) phi_i / (w_i^2 - w_l^2), less phi_i (phi_i' dM phi_i) / 2 (Fox and Kapoor, AIAA J. 6, 1968, 2426).
-    Shapes of equal frequencies have no derivative within their plane: it is left out.
+    With shapes of unit modal mass, d w_i^2 = phi_i' dK phi_i, and d phi_i = sum over l of phi_l phi_l' dK phi_i /
+    (w_i^2 - w_l^2) (Fox and Kapoor, AIAA J. 6, 1968, 2426). Shapes of equal frequencies have no derivative within
+    their plane: it is left out.
 
     Returns
     -------
@@ -145,17 +95,12 @@ def mode_derivatives(
     """
     mass, stiffness = structure.matrices(parameters)
     squares, columns = eigenmodes(mass, stiffness)
-    d_mass, d_stiffness = structure.derivatives
     # (m, p, n, n), of modes l and i
-    across = np.swapaxes(columns, -1, -2)[:, None]
-    inertia = across @ d_mass @ columns[:, None]
-    products = across @ d_stiffness @ columns[:, None] - squares[:, None, None] * inertia
+    products = np.swapaxes(columns, -1, -2)[:, None] @ structure.stiffness @ columns[:, None]
     apart = squares[:, None, :] - squares[:, :, None]
     real = np.abs(apart) > _EQUAL * squares[:, -1:, None]
     inverse = np.divide(1.0, apart, out=np.zeros_like(apart), where=real)
-    own = np.einsum("mpii->mpi", inertia)
-    weights = products * inverse[:, None] - 0.5 * own[:, :, None] * np.eye(squares.shape[1])
-    d_shapes = np.einsum("mnl,mpli->minp", columns, weights)
+    d_shapes = np.einsum("mnl,mpli->minp", columns, products * inverse[:, None])
     d_squares = np.einsum("mpii->mip", products)
     return squares, np.swapaxes(columns, -1, -2), d_squares, d_shapes
 
@@ -167,8 +112,13 @@ class ModalResidue:
     structure: ParameterizedStructure
     modes: Modes
     sensors: Sequence[int] | None = None
+    names: tuple[str, ...] = field(init=False)
+    lower: Samples = field(init=False)
+    upper: Samples = field(init=False)
 
     def __post_init__(self) -> None:
+        for name in ("names", "lower", "upper"):
+            object.__setattr__(self, name, getattr(self.structure, name))
         places = self._places
         shapes = np.asarray(self.modes.shapes)
         if np.iscomplexobj(shapes):
@@ -185,28 +135,13 @@ class ModalResidue:
             raise ValueError("modal residue: an identified frequency is not positive: leave rigid body modes out")
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Of the structure's parameters."""
-        return self.structure.names
-
-    @property
-    def lower(self) -> Samples:
-        """(p,)."""
-        return self.structure.bounds[0]
-
-    @property
-    def upper(self) -> Samples:
-        """(p,)."""
-        return self.structure.bounds[1]
-
-    @property
     def _places(self) -> Integers:
         return sensor_indices(self.sensors, self.structure.structure.dofs)
 
     @property
     def _inside(self) -> Samples:
         """(p,) parameters within the bounds."""
-        low, high = self.structure.bounds
+        low, high = self.lower, self.upper
         with np.errstate(invalid="ignore"):
             middle = 0.5 * (low + high)
         return np.where(np.isfinite(middle), middle, np.clip(1.0, low, high))
@@ -258,15 +193,13 @@ class ForceResidue(ModalResidue):
 
     def _forces(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return (m, k, n) forces and (m, k, n, p) derivatives."""
-        mass, stiffness = (each[:, None] for each in self.structure.matrices(parameters))
-        d_mass, d_stiffness = self.structure.derivatives
-        square = self._squares[:, None, None]
-        matrix = stiffness - square * mass
-        # (k, p, n, n)
-        d_matrix = d_stiffness - square[..., None] * d_mass
+        mass, stiffness = self.structure.matrices(parameters)
+        matrix = stiffness[:, None] - self._squares[:, None, None] * mass
         shapes, d_shapes = _held_shapes(self.structure, parameters, self._measured, self._places, self._squares)
         force = np.einsum("mkij,mkj->mki", matrix, shapes)
-        slopes = np.einsum("kpij,mkj->mkip", d_matrix, shapes) + np.einsum("mkij,mkjp->mkip", matrix, d_shapes)
+        slopes = np.einsum("pij,mkj->mkip", self.structure.stiffness, shapes) + np.einsum(
+            "mkij,mkjp->mkip", matrix, d_shapes
+        )
         return force, slopes
 
 
@@ -283,12 +216,10 @@ class HybridResidue(ForceResidue):
         """Return residues with the sign of a response, (m, k n), and their derivatives."""
         parameters = np.atleast_2d(parameters)
         force, slopes = self._forces(parameters)
-        squares = self._squares[:, None, None]
-        mass, stiffness = (each[:, None] for each in self.structure.matrices(parameters))
-        d_mass, d_stiffness = self.structure.derivatives
-        matrix = stiffness + squares * mass
+        mass, stiffness = self.structure.matrices(parameters)
+        matrix = stiffness[:, None] + self._squares[:, None, None] * mass
         moved = np.linalg.solve(matrix, force[..., None])[..., 0]
-        slopes = slopes - np.einsum("kpij,mkj->mkip", d_stiffness + squares[..., None] * d_mass, moved)
+        slopes = slopes - np.einsum("pij,mkj->mkip", self.structure.stiffness, moved)
         d_moved = np.linalg.solve(matrix, slopes)
         m, p = parameters.shape
         return np.asarray(-moved.reshape(m, -1)), np.asarray(-d_moved.reshape(m, moved[0].size, p))
@@ -399,15 +330,13 @@ def _held_shapes(
     others = np.setdiff1d(np.arange(n), places)
     if not len(others):
         return shapes, slopes
-    mass, stiffness = (each[:, None] for each in structure.matrices(parameters))
-    d_mass, d_stiffness = structure.derivatives
-    matrix = stiffness - squares[:, None, None] * mass
-    d_matrix = d_stiffness - squares[:, None, None, None] * d_mass
+    mass, stiffness = structure.matrices(parameters)
+    matrix = stiffness[:, None] - squares[:, None, None] * mass
     inner = matrix[..., others[:, None], others]
     across = np.einsum("mkos,ks->mko", matrix[..., others[:, None], places], measured)
     try:
         shapes[..., others] = -np.linalg.solve(inner, across[..., None])[..., 0]
-        turned = np.einsum("kpoj,mkj->mkop", d_matrix[:, :, others], shapes)
+        turned = np.einsum("poj,mkj->mkop", structure.stiffness[:, others], shapes)
         slopes[..., others, :] = -np.linalg.solve(inner, turned)
     except np.linalg.LinAlgError:
         raise ValueError(

@@ -7,10 +7,9 @@ complex recursion, which keeps its digits at low frequencies. Maxima between sam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +17,14 @@ from numpy.typing import ArrayLike
 from sim.arrays import Response, Samples, check_positive
 from sim.kernels import inlined, kernel
 
-Quantity = Literal["acceleration", "displacement", "pseudo_velocity"]
 Part = Literal["primary", "residual", "overall"]
+# columns of the largest and of the least responses
+_COLUMNS: dict[Part, tuple[list[int], list[int]]] = {
+    "primary": ([0], [1]), "residual": ([2], [3]), "overall": ([0, 2], [1, 3])
+}  # fmt: skip
 
 # samples in a cycle of the highest natural frequency; ISO 18431-4
-SAMPLES_PER_CYCLE = 10.0
+_SAMPLES_PER_CYCLE = 10.0
 _FEWEST = 4
 # of a cycle, the longest step in which a maximum is looked for
 _LONGEST_STEP = 0.125
@@ -45,28 +47,26 @@ def octave_frequencies(lowest: float, highest: float, per_octave: int = 6) -> Sa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShockSpectrum:
-    """Extremes of the responses of oscillators, in the unit of their quantity.
+    """Extremes of the absolute accelerations of oscillators, in the unit of the record.
 
     Parameters
     ----------
     frequencies : (k,), Hz.
     damping : ratio.
-    quantity : of the response, see `shock_spectrum`.
     extremes : (..., k, 4): largest and least while the record lasts, largest and least after it.
     """
 
     frequencies: Samples
     damping: float
-    quantity: Quantity
     extremes: Samples
 
     def positive(self, part: Part = "overall") -> Samples:
         """Return (..., k): the largest response, zero or more."""
-        return np.asarray(self.extremes[..., _columns(part)[0]].max(axis=-1))
+        return np.asarray(self.extremes[..., _COLUMNS[part][0]].max(axis=-1))
 
     def negative(self, part: Part = "overall") -> Samples:
         """Return (..., k): the size of the least response, zero or more."""
-        return np.asarray(-self.extremes[..., _columns(part)[1]].min(axis=-1))
+        return np.asarray(-self.extremes[..., _COLUMNS[part][1]].min(axis=-1))
 
     def maximax(self, part: Part = "overall") -> Samples:
         """Return (..., k): the largest size of the response, of either sign."""
@@ -74,29 +74,21 @@ class ShockSpectrum:
 
 
 def shock_spectrum(
-    record: ArrayLike,
-    sample_rate: float,
-    frequencies: ArrayLike | None = None,
-    damping: float = 0.05,
-    *,
-    quantity: Quantity = "acceleration",
-    per_octave: int = 6,
-    samples_per_cycle: float = SAMPLES_PER_CYCLE,
+    record: ArrayLike, sample_rate: float, frequencies: ArrayLike | None = None, damping: float = 0.05
 ) -> ShockSpectrum:
     """Return the shock response spectrum of a record, or of many.
+
+    Fewer than ten samples in a cycle of the highest frequency are refused: a straight line between samples makes a
+    sine too small by 3.3 % at 10, by 13 % at 5.
 
     Parameters
     ----------
     record : (..., n), acceleration of the base; the oscillators are at rest at the first sample, which may be other
         than zero: a step. After the last sample the base moves without acceleration.
     sample_rate : Hz.
-    frequencies : (k,), Hz, natural frequencies; by default `per_octave` in an octave, from one cycle in the record
-        to the highest that the sample rate allows.
+    frequencies : (k,), Hz, natural frequencies; by default six in an octave, from one cycle in the record to the
+        highest that the sample rate allows.
     damping : ratio, from zero to less than one; Q = 1 / (2 damping).
-    quantity : "acceleration", absolute, in the record's unit; "displacement" relative to the base, that unit times
-        s^2; or "pseudo_velocity", this displacement times the natural frequency in rad/s.
-    samples_per_cycle : fewer in a cycle of the highest frequency are refused. A straight line between samples makes a
-        sine too small by 3.3 % at 10 samples, 13 % at 5.
 
     Raises
     ------
@@ -106,23 +98,36 @@ def shock_spectrum(
         record = np.asarray(record, dtype=np.float64)
     except ValueError:
         raise ValueError("shock spectrum: records of unequal lengths: give one after the other") from None
-    check_positive("shock spectrum", sample_rate=sample_rate, samples_per_cycle=samples_per_cycle)
+    check_positive("shock spectrum", sample_rate=sample_rate)
     n = _check_record(record)
     if frequencies is None:
-        lowest, highest = sample_rate / (n - 1), sample_rate / samples_per_cycle
+        lowest, highest = sample_rate / (n - 1), sample_rate / _SAMPLES_PER_CYCLE
         if highest < lowest:
             raise ValueError(
                 f"shock spectrum: {n} samples are less than a cycle of {highest:g} Hz, the highest frequency that "
                 f"{sample_rate:g} Hz allows: give frequencies"
             )
-        frequencies = octave_frequencies(lowest, highest, per_octave)
+        frequencies = octave_frequencies(lowest, highest)
     frequencies = np.atleast_1d(np.asarray(frequencies, dtype=np.float64))
-    poles, outputs = _oscillators(frequencies, damping, quantity)
-    _check_sample_rate(sample_rate, frequencies, samples_per_cycle)
+    if frequencies.ndim != 1 or not len(frequencies):
+        raise ValueError(f"shock spectrum frequencies of shape {frequencies.shape}: must be a list of one or more")
+    check_positive("shock spectrum", frequency=frequencies)
+    if not 0.0 <= damping < 1.0:
+        raise ValueError(f"shock spectrum damping {damping:g}: must be a ratio from 0 to less than 1")
+    highest = float(frequencies.max())
+    if highest * _SAMPLES_PER_CYCLE > sample_rate * (1.0 + 1e-9):
+        raise ValueError(
+            f"shock spectrum at {highest:g} Hz: {sample_rate:g} Hz has {sample_rate / highest:.3g} samples in a "
+            f"cycle, needs {_SAMPLES_PER_CYCLE:g}: end at {sample_rate / _SAMPLES_PER_CYCLE:g} Hz, or sample faster"
+        )
+    omega = 2.0 * np.pi * frequencies
+    poles: Response = np.asarray(omega * complex(-damping, sqrt(1.0 - damping**2)), dtype=np.complex128)
+    # z = -Im(w) / omega_d; z'' + u = -(2 zeta omega z' + omega^2 z), and pole^2 + 2 zeta omega pole + omega^2 = 0
+    outputs: Response = np.asarray(-(poles**2) / poles.imag, dtype=np.complex128)
     rows = np.ascontiguousarray(record.reshape(-1, n))
     extremes = np.empty((len(rows), len(frequencies), 4))
     _peaks(rows, 1.0 / sample_rate, poles, outputs, extremes)
-    return ShockSpectrum(frequencies, damping, quantity, extremes.reshape(*record.shape[:-1], len(frequencies), 4))
+    return ShockSpectrum(frequencies, damping, extremes.reshape(*record.shape[:-1], len(frequencies), 4))
 
 
 def _check_record(record: Samples) -> int:
@@ -140,44 +145,6 @@ def _check_record(record: Samples) -> int:
             f"shock spectrum: sample {bad[0][-1] + 1}{where} is {record[tuple(bad[0])]}: cut or bridge it first"
         )
     return n
-
-
-def _check_sample_rate(sample_rate: float, frequencies: Samples, samples_per_cycle: float) -> None:
-    """Raise ValueError where the highest natural frequency has too few samples in a cycle."""
-    highest = float(frequencies.max())
-    if highest * samples_per_cycle > sample_rate * (1.0 + 1e-9):
-        raise ValueError(
-            f"shock spectrum at {highest:g} Hz: {sample_rate:g} Hz has {sample_rate / highest:.3g} samples in a "
-            f"cycle, needs {samples_per_cycle:g}: end at {sample_rate / samples_per_cycle:g} Hz, or sample faster"
-        )
-
-
-def _oscillators(frequencies: Samples, damping: float, quantity: Quantity) -> tuple[Response, Response]:
-    """Return poles and outputs, (k,) each, see `_advanced`."""
-    if frequencies.ndim != 1 or not len(frequencies):
-        raise ValueError(f"shock spectrum frequencies of shape {frequencies.shape}: must be a list of one or more")
-    check_positive("shock spectrum", frequency=frequencies)
-    if not 0.0 <= damping < 1.0:
-        raise ValueError(f"shock spectrum damping {damping:g}: must be a ratio from 0 to less than 1")
-    if quantity not in get_args(Quantity):
-        raise ValueError(f"shock spectrum quantity {quantity!r}: choose {_listed(get_args(Quantity))}")
-    omega = 2.0 * np.pi * frequencies
-    poles: Response = np.asarray(omega * complex(-damping, sqrt(1.0 - damping**2)), dtype=np.complex128)
-    # z = -Im(w) / omega_d; z'' + u = -(2 zeta omega z' + omega^2 z), and pole^2 + 2 zeta omega pole + omega^2 = 0
-    numerator = {"acceleration": -(poles**2), "displacement": -1.0 + 0.0 * poles, "pseudo_velocity": -omega + 0j}
-    return poles, np.asarray(numerator[quantity] / poles.imag, dtype=np.complex128)
-
-
-def _columns(part: Part) -> tuple[list[int], list[int]]:
-    """Return the columns of the largest and of the least responses."""
-    columns = {"primary": ([0], [1]), "residual": ([2], [3]), "overall": ([0, 2], [1, 3])}
-    if part not in columns:
-        raise ValueError(f"shock spectrum part {part!r}: choose {_listed(get_args(Part))}")
-    return columns[part]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 @inlined

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from replay.validation.history_measures import norm, russell, sprague_geers
+from replay.validation.error_measures import norm, russell, sprague_geers
 
 N = 400
 TIME = np.arange(N) / N
@@ -132,19 +132,3 @@ def test_zero_throughout():
 def test_a_norm_of_the_smallest_and_largest_numbers():
     assert norm(np.array([3e-320, 4e-320])) == pytest.approx(5e-320, rel=1e-3)
     assert norm(np.array([3e307, -4e307])) == pytest.approx(5e307)
-
-
-@pytest.mark.parametrize(
-    ("measured", "model", "words"),
-    [
-        ([1.0, 2.0], [1.0, 2.0, 3.0], "one length"),
-        ([[1.0, 2.0]], [[1.0, 2.0]], "two rows"),
-        ([1.0], [1.0], "at least 2 samples, not 1"),
-        ([1.0, np.nan], [1.0, 2.0], "non-finite samples"),
-        ([1.0, 2.0], [np.inf, 2.0], "non-finite samples"),
-    ],
-)
-def test_histories_that_cannot_be_compared(measured, model, words):
-    for errors in (sprague_geers, russell):
-        with pytest.raises(ValueError, match=words):
-            errors(np.array(measured), np.array(model))

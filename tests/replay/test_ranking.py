@@ -7,7 +7,7 @@ import pytest
 
 from monitor.reliability.tolerance import TolerancePolicy
 from replay.validation.ranking import Candidate, parameter_draws, rank_models, ranking_table
-from replay.validation.tolerance_choice import ToleranceChoice
+from replay.validation.validation import ToleranceChoice
 from sim.fitting.fit import fit
 from tests.oracles.linear_model import LinearModel
 
@@ -71,16 +71,8 @@ def test_what_is_at_a_bound_stays_and_what_is_unknown_fills_its_bounds():
     )
 
 
-def test_mistakes_are_one_line():
+def test_realizations_that_diverge_are_left_out():
     one = candidate("line", LINE, record())
-    with pytest.raises(ValueError, match="ranking with 0 realizations of each model: give 1 or more"):
-        rank_models([one], TIME, record(), TOLERANCE, realizations=0)
-    with pytest.raises(ValueError, match="there are no models"):
-        rank_models([], TIME, record(), TOLERANCE)
-    with pytest.raises(ValueError, match="ranking record of shape"):
-        rank_models([one], TIME, record()[:50], TOLERANCE)
-    with pytest.raises(ValueError, match=r"line: response of shape \(40, 1\)"):
-        rank_models([replace(one, response=lambda p: p @ np.ones((2, 40)))], TIME, record(), TOLERANCE)
     with pytest.raises(ValueError, match="no realization is finite"):
         rank_models([replace(one, response=lambda p: np.full((len(p), 81), np.nan))], TIME, record(), TOLERANCE)
     # some that diverge are left out

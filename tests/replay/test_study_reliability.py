@@ -11,13 +11,13 @@ from scipy.integrate import dblquad
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from monitor.text.blocks import Figure
-from replay.papers.reliability.blocks import study_blocks
 from replay.papers.reliability.study import (
     REALIZATIONS,
     THRESHOLDS,
     instantaneous_by_quadrature,
     run_study,
     simulated,
+    study_blocks,
 )
 from replay.validation.records import model_reliability
 from sim.ensembles import replicates

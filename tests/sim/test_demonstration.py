@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sim.cases.demonstration import Demonstration
+from sim.cases.hybrid import Demonstration
 
 NAMES = ["north", "south", "roof"]
 

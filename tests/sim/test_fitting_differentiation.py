@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sim.fitting.differentiation import Derivatives, Differentiated, second_differences
 from sim.fitting.fit import fit
+from sim.fitting.regression import Derivatives, Differentiated, second_differences
 
 TIME = np.linspace(0.0, 2.0, 31)
 NAMES = ("a", "b")

@@ -8,12 +8,11 @@ from scipy.stats import kstest, kurtosistest, linregress, skewtest
 from scipy.stats import t as student
 
 from sim.fitting.actuator_response import ActuatorResponse
-from sim.fitting.differentiation import Differentiated
 from sim.fitting.fit import check_residuals, fit, fit_many, reparameterized
 from sim.fitting.intervals import profile
 from sim.fitting.least_squares import spread_starts
 from sim.fitting.model_responses import DelayResponse
-from sim.fitting.regression import PolynomialDiscrepancy
+from sim.fitting.regression import Differentiated, PolynomialDiscrepancy
 from sim.models.delay_equation import DelayEquation
 from sim.models.delay_system import DelaySystem
 from tests.oracles.linear_model import LinearModel, slope

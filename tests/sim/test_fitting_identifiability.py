@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sim.fitting.differentiation import Differentiated
 from sim.fitting.fit import fit, reparameterized
+from sim.fitting.regression import Differentiated
 from tests.oracles.linear_model import LinearModel
 
 TIME = np.linspace(-1.0, 1.0, 81)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from sim.fitting.differentiation import Differentiated
 from sim.fitting.fit import fit
+from sim.fitting.regression import Differentiated
 from sim.fitting.solvers import Solver, find_minimum
 from tests.oracles.linear_model import LinearModel
 

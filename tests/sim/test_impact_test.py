@@ -252,18 +252,6 @@ def test_a_measurement_is_a_realization_with_noise_and_a_bad_one_of_a_torn_pad()
     np.testing.assert_array_equal(test.realize(np.random.default_rng(3), 4)[:, :1].shape, (501, 1))
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda: FoamPad(thickness=0.0), "pad thickness 0.0: must be a positive number"),
-    (lambda: FoamPad(exponent=0.0), "pad exponent 0: must be a number other than zero"),
-    (lambda: FoamPad(poisson=0.5), "pad poisson 0.5: must be from 0 to less than 0.5"),
-    (lambda: ImpactTest(speed=-1.0), "impact test speed -1.0: must be a positive number"),
-    (lambda: ImpactTest(restitution=0.0), "impact test restitution 0: must be more than 0, and 1 at the most"),
-    (lambda: ImpactTest(damage=1.0), "impact test damage 1: must be from 0"),
-    (lambda: CALM.simulate(-1.0, 0.0), "impact test preload -1.0: must be zero or more"),
-    (lambda: CALM.simulate(1.0, np.nan), "impact test tilt nan: must be a finite number"),
-    (lambda: ImpactTest(speed=3000.0, dt=0.1).simulate(8000.0, 0.0), "is too long for this impact"),
-])  # fmt: skip
-def test_mistakes_have_one_clear_line(make, message):
-    with pytest.raises(ValueError, match=message) as raised:
-        make()
-    assert "\n" not in str(raised.value)
+def test_a_step_too_long_for_the_impact_is_refused():
+    with pytest.raises(ValueError, match="is too long for this impact"):
+        ImpactTest(speed=3000.0, dt=0.1).simulate(8000.0, 0.0)

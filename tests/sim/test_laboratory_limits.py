@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sim.laboratory.transfer import Gain, TransferChain
-from sim.laboratory.transfer_nonlinear import Backlash, ForceLimit, Noise, Offset, Quantisation, RateLimit
+from sim.laboratory.transfer import Backlash, ForceLimit, Gain, Noise, Offset, Quantisation, RateLimit, TransferChain
 
 DT = 1.0 / 1024.0
 

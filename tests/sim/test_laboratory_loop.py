@@ -16,8 +16,7 @@ from sim.laboratory.integrators import ChenRicles, ExplicitNewmark, KolayRicles,
 from sim.laboratory.loop import HybridInstability, HybridLoop, LoopRecord
 from sim.laboratory.specimens import ChangingElement, MRDamper
 from sim.laboratory.structure import Springs, Structure, classical_damping
-from sim.laboratory.transfer import Delay, Gain, Lag, SeparateActuators, TransferChain
-from sim.laboratory.transfer_nonlinear import Noise
+from sim.laboratory.transfer import Delay, Gain, Lag, Noise, SeparateActuators, TransferChain
 
 PAGE = Path(__file__).parents[2] / "docs" / "laboratory.md"
 MASS, DAMPING, STIFFNESS = 1000.0, 600.0, 8e4

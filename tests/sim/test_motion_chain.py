@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
+from replay.papers.nonlinear.four_dof_fits import accelerations_from_rest
 from sim.laboratory.structure import Structure
 from sim.models.chain import Chain, Contact, TooStiffError, chain_response
-from sim.motion.smooth import accelerations_from_rest
 
 G = 9.81
 

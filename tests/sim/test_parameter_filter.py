@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim.fitting.driven_specimen import DrivenSpecimen
-from sim.fitting.parameter_filter import ParameterFilter
+from sim.fitting.parameter_filter import DrivenSpecimen, ParameterFilter
 from sim.laboratory.elements import BoucWenSpring, Dashpot, LinearSpring, ParallelElements
 from sim.laboratory.specimens import ChangingElement
 

@@ -9,6 +9,8 @@ import pytest
 from sim.arrays import check_not_negative, check_positive
 from sim.ensembles import EqualSteps
 from sim.models.beam import StochasticBeam
+from sim.models.impact_test import ImpactTest
+from sim.models.nonlinear_chains import EightMasses
 from sim.models.sandia import SandiaStructure
 from sim.models.thermal_population import ThermalExperiment
 
@@ -32,6 +34,8 @@ def test_steps_are_equal_up_to_the_one_nearest_the_horizon():
     class Short(EqualSteps):
         horizon: float = 1.04
         dt: float = 0.25
+        noise: float = 0.0
+        name = "short"
 
     np.testing.assert_allclose(Short().time, [0.0, 0.25, 0.5, 0.75, 1.0])
     beam = StochasticBeam(horizon=1.04, dt=0.25, noise=0.5)
@@ -39,7 +43,7 @@ def test_steps_are_equal_up_to_the_one_nearest_the_horizon():
     np.testing.assert_array_equal(beam.observation_noise, np.full(5, 0.5))
 
 
-@pytest.mark.parametrize("kind", [StochasticBeam, SandiaStructure, ThermalExperiment])
+@pytest.mark.parametrize("kind", [StochasticBeam, SandiaStructure, ThermalExperiment, EightMasses, ImpactTest])
 def test_every_experiment_refuses_what_they_have_alike(kind):
     assert issubclass(kind, EqualSteps)
     for name, value, words in (

@@ -255,18 +255,3 @@ def test_a_measurement_has_its_noise():
     quiet = replicates(EXPERIMENT, 6, 3)
     noise = noisy - quiet
     assert abs(noise.std() - 2.0) < 4.0 * 2.0 / np.sqrt(2.0 * noise.size)
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"time_scale": 0.0}, "time_scale 0.0: must be a positive number"),
-        ({"dt": float("nan")}, "dt nan: must be a positive number"),
-        ({"fault": -0.1}, "fault -0.1: must be zero or more"),
-    ],
-)
-def test_settings_out_of_range_are_refused_in_one_line(changed, words):
-    with pytest.raises(ValueError, match=f"^thermal experiment {words}$"):
-        replace(EXPERIMENT, **changed)
-    with pytest.raises(ValueError, match=r"^slab depth of 2 thicknesses"):
-        replace(EXPERIMENT, depth=2.0)

@@ -95,24 +95,3 @@ def test_specimens_stand_side_by_side():
     for column in range(3):
         alone = series_temperature(TEST, time, k[column], capacity[column], 0.5)
         np.testing.assert_array_equal(found[:, [column]], alone)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: SlabTest(0.0, 0.02), "slab flux 0.0: must be a positive number"),
-        (lambda: SlabTest(1.0, math.nan), "slab thickness nan: must be a positive number"),
-        (lambda: SlabTest(1.0, 1.0, math.inf), "slab initial_temperature inf: must be a number"),
-        (lambda: series_temperature(TEST, -1.0, K, CAPACITY), "slab time: must be zero or more at every instant"),
-        (lambda: series_temperature(TEST, 1.0, [K, 0.0], CAPACITY), "slab conductivity 0: must be a positive number"),
-        (lambda: series_temperature(TEST, 1.0, K, math.nan), "slab heat_capacity nan: must be a positive number"),
-        (lambda: series_temperature(TEST, 1.0, K, CAPACITY, n_terms=0), "slab n_terms 0: must be one or more"),
-        (
-            lambda: series_temperature(TEST, 1.0, K, CAPACITY, 1.1),
-            r"slab depth of 1.1 thicknesses: must be from 0 \(front\) to 1 \(back\)",
-        ),
-    ],
-)
-def test_what_means_nothing_is_refused_in_one_line(call, words):
-    with pytest.raises(ValueError, match=f"^{words}$"):
-        call()

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sim.arrays import Samples
-from sim.fitting.differentiation import Differentiated
 from sim.fitting.fit import fit
+from sim.fitting.regression import Differentiated
 from sim.updating.metric import Correlated, Metric, TimeHistories
 from sim.updating.principal_components import PrincipalComponents
 

@@ -9,8 +9,7 @@ from scipy.signal import cont2discrete, lfilter
 
 from sim.arrays import Samples
 from sim.models.chain import Chain, chain_response
-from sim.updating.modal_identification import identify_modes
-from sim.updating.modes import Modes, compare_modes, modal_assurance
+from sim.updating.modes import Modes, compare_modes, identify_modes, modal_assurance
 
 _RATE = 1024.0
 # FE column of Table 1, Hz

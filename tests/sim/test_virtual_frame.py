@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
 from sim.cases.hybrid import simulate
-from sim.cases.virtual_frame import (
+from sim.cases.tracking_cases import (
     ground_motion,
     lead_lag_lead,
     two_samples_late,

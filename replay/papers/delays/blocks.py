@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -12,6 +13,7 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from monitor.text.blocks import Block, Column, Data, Figure, Points, Row, Table, Text, Tone, words
 from monitor.text.numbers import number
+from replay import Progress
 from replay.identification import fit_json
 from replay.papers.delays import pictures
 from replay.papers.delays.examples import BAYARRI, LATER, TIME, Method
@@ -19,12 +21,15 @@ from replay.papers.delays.study import (
     DISTURBANCE_DEVIATION,
     PRINTED_VARIANCE,
     REPEATS,
+    RUNS,
+    SIGMAS,
     DelayStudy,
     MethodRuns,
     NoiseLevel,
     PosteriorOfRun,
     histogram,
     quartiles,
+    run_study,
 )
 
 _BINS, _PERCENT = 30, (5, 25, 50, 75, 95)
@@ -38,6 +43,18 @@ _BEGINNING = (
 )
 _WORDS = ("method 1, a polynomial beside the undisturbed model", "method 2, the disturbance as a parameter")
 _few = partial(Column, form=".3g")
+
+
+def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
+    """Run the study with the options."""
+    study = run_study(
+        SIGMAS if arguments.sigma is None else arguments.sigma,
+        n_runs=RUNS if arguments.runs is None else arguments.runs,
+        seed=arguments.seed,
+        priors=bool(arguments.priors),
+        progress=progress,
+    )
+    return study_blocks(study)
 
 
 def study_blocks(study: DelayStudy) -> Iterator[Block]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -13,8 +14,10 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from monitor.text.blocks import Block, Column, Data, Figure, Table, Text, Tone, words
 from monitor.text.numbers import number
+from replay import Progress
+from replay.formats.ground_motion import read_ground_motion
 from replay.papers.loop.benchmark import CASES, COMPENSATORS, CRITERIA, SCENARIOS, Benchmark
-from replay.papers.loop.study import EARLY, LoopStudy, Stability, draw_statistics, paired_ratio
+from replay.papers.loop.study import DRAWS, EARLY, LoopStudy, Stability, draw_statistics, paired_ratio, run_study
 from replay.pictures import new_drawing
 from sim.laboratory.building import Case
 
@@ -42,6 +45,17 @@ _SHOWN = ("J1", "J2", "J3")
 _J2 = CRITERIA.index("J2")
 COMPARED = ("fixed", "recursive", "fdb", "paei", "broadband")
 """Compensators whose J2 is compared with that of `ats`, test by test."""
+
+
+def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
+    """Run the study with the options."""
+    motion = None
+    if arguments.motion is not None:
+        motion = read_ground_motion(arguments.motion, unit=arguments.motion_unit, column=arguments.motion_column)
+    elif arguments.motion_unit is not None or arguments.motion_column is not None:
+        raise ValueError("--motion-unit and --motion-column: are of a file, give it with --motion FILE")
+    n_draws = DRAWS if arguments.draws is None else arguments.draws
+    return study_blocks(run_study(n_draws, arguments.seed, motion, progress))
 
 
 def study_blocks(study: LoopStudy) -> Iterator[Block]:

@@ -19,7 +19,7 @@ from replay import Progress, silent
 from replay.pictures import new_drawing
 from sim.fitting.fit import Fits, fit_many
 from sim.laboratory.structure import Structure
-from sim.missing_force.law_curve import RecoveredMotion, regressed
+from sim.missing_force.law_fit import RecoveredMotion, regressed
 from sim.missing_force.law_motion import LawResponse
 from sim.missing_force.law_terms import Term, term
 from sim.missing_force.recovery import RecoveredForce, recover_force
@@ -157,7 +157,7 @@ def _identified(problem: ForceProblem, sigma: Samples) -> tuple[MatchedForce, Re
     """Return the window form, the smoothed force, alpha of a curve fit of the first, and the refined fit."""
     observed = problem.observed
     windows = matched_force(
-        problem.structure, problem.forces, problem.time, problem.load, observed[:, :1], observed[:, 1:]
+        problem.structure, problem.forces, problem.time, np.asarray(problem.load), observed[:, :1], observed[:, 1:]
     )
     recovered = recover_force(problem, sigma=sigma)
     cube = windows.displacement[:, 0] ** 3

@@ -19,9 +19,8 @@ from sim.missing_force.marginal_fit import Hypothesis, fit_beside_forces, force_
 from sim.missing_force.state_space import Matern
 from sim.models.nonlinear_chains import EightMasses
 from sim.updating.metric import Correlated, Metric, TimeHistories
-from sim.updating.modal_identification import identify_modes
 from sim.updating.modal_residues import ForceResidue, HybridResidue, OutputResidue, ParameterizedStructure
-from sim.updating.modes import Modes, compare_modes, natural_modes
+from sim.updating.modes import Modes, compare_modes, identify_modes, natural_modes
 from sim.updating.principal_components import PrincipalComponents
 
 MODAL_SENSORS, TIME_SENSORS = (1, 4, 7), (1, 5, 6)
@@ -284,15 +283,13 @@ def fit_modes(
     bed = virtual_bed(Case.NEITHER)
     between = [(i, i + 1) for i in range(1, 8)]
     nominal = np.full(7, bed.stiffness)
-    structure = ParameterizedStructure.of_springs(
-        bed.masses, between, nominal, range(1, 8), lower=1.0 - RANGE, upper=1.0 + RANGE
-    )
+    structure = ParameterizedStructure.of_springs(bed.masses, between, nominal, lower=1.0 - RANGE, upper=1.0 + RANGE)
     residue: OutputResidue | ForceResidue
     if metric is DamageMetric.OUTPUT:
         residue = OutputResidue(structure, modes, MODAL_SENSORS, _FREQUENCY_ERROR, _SHAPE_ERROR)
     else:
         residue = (ForceResidue if metric is DamageMetric.FORCE else HybridResidue)(structure, modes, MODAL_SENSORS)
-    starts = [nominal, *(spread_starts(*structure.bounds, more_starts) if more_starts else ())]
+    starts = [nominal, *(spread_starts(structure.lower, structure.upper, more_starts) if more_starts else ())]
     return fit(residue, residue.observed, np.array(starts), solver=solver)
 
 

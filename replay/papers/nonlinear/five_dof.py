@@ -22,9 +22,8 @@ from sim.fitting.least_squares import spread_starts
 from sim.laboratory.structure import Structure
 from sim.models.chain import Chain, chain_response
 from sim.updating.metric import Correlated, TimeHistories
-from sim.updating.modal_identification import identify_modes
 from sim.updating.modal_residues import ForceResidue, HybridResidue, OutputResidue, ParameterizedStructure
-from sim.updating.modes import Modes, compare_modes, natural_modes
+from sim.updating.modes import Modes, compare_modes, identify_modes, natural_modes
 from sim.updating.principal_components import PrincipalComponents
 
 RUNS, _MOST_RUNS = 20, 500
@@ -96,11 +95,11 @@ def _by_modes(residue: type[ForceResidue | OutputResidue], test: DrawnTest, mode
     places: list[tuple[int, int | None]] = [(1, None), (1, 2), (2, 3), (3, 4), (4, 5)]
     springs = np.asarray(test.model.springs)
     structure = ParameterizedStructure.of_springs(
-        test.model.masses, places, springs, range(1, 6), lower=1.0 - _RANGE, upper=1.0 + _RANGE
+        test.model.masses, places, springs, lower=1.0 - _RANGE, upper=1.0 + _RANGE
     )
     errors = _MODAL_ERRORS if residue is OutputResidue else ()
     compared = residue(structure, modes, SENSORS, *errors)
-    starts = np.vstack([springs, spread_starts(*structure.bounds, _MORE_STARTS)])
+    starts = np.vstack([springs, spread_starts(structure.lower, structure.upper, _MORE_STARTS)])
     return fit(compared, compared.observed, starts)
 
 

@@ -15,9 +15,8 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from sim.fitting.chain_response import ChainResponse
-from sim.fitting.differentiation import Differentiated, second_differences
 from sim.fitting.fit import Fit, fit
-from sim.fitting.regression import Regression
+from sim.fitting.regression import Differentiated, Regression, second_differences
 from sim.laboratory.structure import Structure, sensor_indices
 from sim.missing_force.law_fit import LawFit, fit_law
 from sim.missing_force.marginal_fit import (
@@ -32,7 +31,6 @@ from sim.missing_force.smoother import ForceProblem, characteristic_rate
 from sim.missing_force.state_space import Matern
 from sim.models.chain import Chain, ChainMotion, chain_response
 from sim.models.nonlinear_chains import FourMasses
-from sim.motion.smooth import accelerations_from_rest
 from sim.updating.metric import Correlated, Metric, TimeHistories
 from sim.updating.principal_components import PrincipalComponents
 from sim.updating.reduction import Reduction, guyan, improved, serep
@@ -151,7 +149,7 @@ MetricMaker = Callable[[Samples], Metric]
 REDUCTIONS: dict[str, Callable[[Structure, tuple[int, ...]], Reduction]] = {
     "Guyan": guyan,
     "IRS": improved,
-    "SEREP": lambda structure, sensors: serep(structure, sensors, len(sensors)),
+    "SEREP": serep,
 }
 
 
@@ -229,6 +227,49 @@ def fit_reduced(record: FourMassRecord, reduction: str) -> StiffnessFit:
         return cast("Regression", Differentiated(response, SPRINGS, *bounds, step=1e-5 * size, vectorized=True))
 
     return _fitted(model, record, time_histories, size)
+
+
+def accelerations_from_rest(
+    structure: Structure, force: Callable[[Samples], Samples], load: Samples, dt: float, substeps: int
+) -> Samples:
+    """Return accelerations, (m, n_times, n), by Runge and Kutta's method of order four in Nystroem's form.
+
+    Parameters
+    ----------
+    structure : of m draws and n degrees of freedom.
+    force : (m, n) m to (m, n) N, on the internal side of the equation beside the springs of the structure.
+    load : (m, n_times, n) N at the samples, linear between them.
+    dt : s between samples.
+    substeps : steps between two samples.
+    """
+    mass, damping, stiffness = structure.matrices
+    inverse = np.linalg.inv(mass)
+    m, n_times, n = load.shape
+    step = dt / substeps
+    ends = load @ np.swapaxes(inverse, 1, 2)
+    transposed = np.swapaxes(inverse, 1, 2).copy()
+    internal = np.swapaxes(inverse @ np.concatenate([stiffness, damping], axis=2), 1, 2).copy()
+
+    def acceleration(x: Samples, v: Samples, push: Samples) -> Samples:
+        restoring = np.concatenate([x, v], axis=1)[:, None] @ internal + force(x)[:, None] @ transposed
+        return np.asarray(push - restoring[:, 0])
+
+    x, v, found = np.zeros((m, n)), np.zeros((m, n)), np.empty((m, n_times, n))
+    for i in range(n_times):
+        found[:, i] = acceleration(x, v, ends[:, i])
+        if i + 1 == n_times:
+            break
+        for j in range(substeps):
+            first, middle, last = (
+                ends[:, i] + (j + part) / substeps * (ends[:, i + 1] - ends[:, i]) for part in (0.0, 0.5, 1.0)
+            )
+            a1 = acceleration(x, v, first)
+            a2 = acceleration(x + 0.5 * step * v, v + 0.5 * step * a1, middle)
+            a3 = acceleration(x + 0.5 * step * v + 0.25 * step**2 * a1, v + 0.5 * step * a2, middle)
+            a4 = acceleration(x + step * v + 0.5 * step**2 * a2, v + step * a3, last)
+            x = x + step * v + step**2 / 6.0 * (a1 + a2 + a3)
+            v = v + step / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
+    return found
 
 
 def time_histories(observed: Samples) -> TimeHistories:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -11,8 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monitor.text.blocks import Block, Column, Data, Figure, Points, Table, Text, Tone, words
+from replay import Progress
 from replay.papers.thermal.compliance import RULE, FailureProbability
-from replay.papers.thermal.study import VALIDATED, LevelStudy, RunFits, ThermalStudy, ToleranceResult
+from replay.papers.thermal.study import (
+    RESAMPLED,
+    VALIDATED,
+    LevelStudy,
+    RunFits,
+    ThermalStudy,
+    ToleranceResult,
+    run_study,
+)
 from replay.pictures import new_drawing
 from sim.models.thermal_population import Characterization, Conductivity, PropertyFit
 from sim.models.thermal_slab import SlabTest
@@ -34,6 +44,17 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 _METRICS = ("instantaneous", "first_passage", "accumulated")
+
+
+def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
+    """Run the study with the options."""
+    study = run_study(
+        n_realizations=arguments.realizations,
+        n_resampled=RESAMPLED if arguments.resampled is None else arguments.resampled,
+        seed=arguments.seed,
+        progress=progress,
+    )
+    return study_blocks(study)
 
 
 def study_blocks(study: ThermalStudy) -> Iterator[Block]:

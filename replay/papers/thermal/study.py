@@ -116,7 +116,7 @@ def validation_sites(level: str, specimens: Specimens) -> Sites:
     ensembles = {}
     for name, each in runs.items():
         found = temperatures(tests[name], each.time[1:], specimens)
-        ensembles[name] = _ensemble(each.time[1:], found[:, 0], f"configuration {name}")
+        ensembles[name] = sort_ensemble(each.time[1:], found[:, 0].copy(), "degC", f"configuration {name}")
     return Sites(ensembles, runs)
 
 
@@ -125,12 +125,8 @@ def accreditation_sites(level: str, specimens: Specimens) -> Sites:
     runs, test = accreditation_runs(level), configurations()[ACCREDITATION]
     time = runs["front"].time[1:]
     found = temperatures(test, time, specimens, tuple(DEPTHS.values()))
-    ensembles = {name: _ensemble(time, found[:, column], name) for column, name in enumerate(DEPTHS)}
+    ensembles = {name: sort_ensemble(time, found[:, i].copy(), "degC", name) for i, name in enumerate(DEPTHS)}
     return Sites(ensembles, runs)
-
-
-def _ensemble(time: Samples, temperature: Samples, name: str) -> Ensemble:
-    return sort_ensemble(time, np.ascontiguousarray(temperature), "degC", name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +318,10 @@ def run_study(
         _level(level, n_units, n_specimens, n_resampled, np.random.SeedSequence(seed, spawn_key=(place,)), progress)
         for place, level in enumerate(LEVELS)
     )
-    return ThermalStudy(_table_2(), _convergence(), fits, levels, n_units, n_specimens, n_resampled)
+    known = check_values()
+    ours = series_temperature(configurations()[CHECK], known.time, CHECK_CONDUCTIVITY, CHECK_HEAT_CAPACITY)
+    check = np.column_stack([known.time, known.temperature, ours])
+    return ThermalStudy(check, _convergence(), fits, levels, n_units, n_specimens, n_resampled)
 
 
 def _level(
@@ -353,13 +352,6 @@ def _level(
     )
     text = statement(level, failure, share_cooler[Conductivity.TEMPERATURE_DEPENDENT], bias, n_units)
     return LevelStudy(level, characterization, validation, accreditation, share_cooler, failure, bias, text)
-
-
-def _table_2() -> Samples:
-    """Return (10, 3): time in s, Table 2, and eq. 2 by us."""
-    known = check_values()
-    ours = series_temperature(configurations()[CHECK], known.time, CHECK_CONDUCTIVITY, CHECK_HEAT_CAPACITY)
-    return np.column_stack([known.time, known.temperature, ours])
 
 
 def _convergence() -> Convergence:

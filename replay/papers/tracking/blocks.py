@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, astuple
@@ -14,15 +15,21 @@ from monitor.commands.output import with_units
 from monitor.indicators.benchmark_criteria import BenchmarkCriteria
 from monitor.text.blocks import Block, Column, Data, Figure, Row, Table, Text, Tone, words
 from monitor.text.numbers import number
+from replay import Progress
 from replay.papers.tracking.paei_noise import RUNS, WINDOW, NoisyPhase
 from replay.papers.tracking.pictures import case_overview, details, phase_in_noise, plant_response
 from replay.papers.tracking.plant import BAND, PUBLISHED_RATE, RATE, PlantStudy
-from replay.papers.tracking.study import CaseStudy, TrackingStudy, printed_figures
+from replay.papers.tracking.study import PARTS, CaseStudy, TrackingStudy, printed_figures, run_study
 
 _DEGREES = 180.0 / math.pi
 _number = partial(number, form=".5g")
 _value, _error = partial(Column, form=".5g"), partial(Column, form=".3g")
 _SHOWN_AS = {"s": ("ms", 1e3), "rad": ("°", _DEGREES), "m": ("mm", 1e3), "1": ("", 1.0)}
+
+
+def run(arguments: argparse.Namespace, progress: Progress) -> Iterator[Block]:
+    """Run the study with the options."""
+    return study_blocks(run_study(arguments.case or PARTS, arguments.seed, progress))
 
 
 def study_blocks(study: TrackingStudy) -> Iterator[Block]:

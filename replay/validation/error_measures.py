@@ -1,4 +1,4 @@
-"""Error measures of a model's history: Sprague and Geers, Russell, relative rms error, time warping.
+"""Error measures of a model: of a history, Sprague and Geers, Russell, time warping; of a distribution, an area.
 
 The first two rest on three integrals over the record, of the squares and of the product of the two histories. On a
 uniform time axis the integrals are sums, and the time step cancels.
@@ -7,53 +7,14 @@ uniform time axis the integrals are sums, and the time step cancels.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import atan2, copysign, hypot, inf, log10, nan, pi, sqrt
+from math import atan2, copysign, hypot, log10, nan, pi, sqrt
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monitor.messages.blocks import Samples
-
-SMALLEST_RECORD = 2
-
-
-def check_pair(measured: Samples, model: Samples) -> tuple[Samples, Samples]:
-    """Return two histories as float64 arrays that can be compared sample by sample.
-
-    Parameters
-    ----------
-    measured, model : (n,), one unit, sampled at the same instants.
-
-    Raises
-    ------
-    ValueError : not one-dimensional, of different lengths, fewer than two samples, or a sample that is no number.
-    """
-    measured, model = _same_length(measured, model)
-    if len(measured) < SMALLEST_RECORD:
-        raise ValueError(f"a comparison of histories needs at least {SMALLEST_RECORD} samples, not {len(measured)}")
-    if not (np.isfinite(measured).all() and np.isfinite(model).all()):
-        raise ValueError("a history has non-finite samples: leave them out of both, as common_samples does")
-    return measured, model
-
-
-def common_samples(measured: Samples, model: Samples) -> tuple[Samples, Samples, int]:
-    """Return the samples where both histories are finite numbers, and how many instants were left out.
-
-    Raises
-    ------
-    ValueError : not one-dimensional, or of different lengths.
-    """
-    measured, model = _same_length(measured, model)
-    good = np.isfinite(measured) & np.isfinite(model)
-    return measured[good], model[good], int(len(good) - np.count_nonzero(good))
-
-
-def _same_length(measured: Samples, model: Samples) -> tuple[Samples, Samples]:
-    measured, model = np.asarray(measured, dtype=np.float64), np.asarray(model, dtype=np.float64)
-    if measured.ndim != 1 or measured.shape != model.shape:
-        shapes = f"{measured.shape} measured and {model.shape} of the model"
-        raise ValueError(f"histories must be two rows of samples of one length, not {shapes}: resample one of them")
-    return measured, model
+from monitor.reliability.ensemble import Ranks
 
 
 class HistoryDifference(NamedTuple):
@@ -69,7 +30,7 @@ def sprague_geers(measured: Samples, model: Samples) -> HistoryDifference:
 
     Parameters
     ----------
-    measured, model : (n,), one unit, sampled uniformly at the same instants.
+    measured, model : (n,) finite numbers, one unit, sampled uniformly at the same instants.
 
     Notes
     -----
@@ -83,7 +44,7 @@ def sprague_geers(measured: Samples, model: Samples) -> HistoryDifference:
     interaction, Int. J. Numer. Meth. Engng 60 (2004); Schwer, Validation metrics for response histories,
     Engineering with Computers 23 (2007). P over pi is the form of 2004; Geers' of 1984 is 1 minus the cosine.
     """
-    ratio, phase = _ratio_and_phase(*check_pair(measured, model))
+    ratio, phase = _ratio_and_phase(measured, model)
     magnitude = ratio - 1.0
     return HistoryDifference(magnitude, phase, hypot(magnitude, phase))
 
@@ -106,7 +67,7 @@ def russell(measured: Samples, model: Samples) -> HistoryDifference:
     Source: Russell, Error measures for comparing transient data, parts I and II, 68th Shock and Vibration
     Symposium (1997).
     """
-    ratio, phase = _ratio_and_phase(*check_pair(measured, model))
+    ratio, phase = _ratio_and_phase(measured, model)
     if not ratio > 0.0:
         return HistoryDifference(nan, nan, nan)
     relative = ratio - 1.0 / ratio
@@ -139,7 +100,6 @@ def relative_rms_error(measured: Samples, model: Samples) -> float:
     ----------
     measured, model : (n,), one unit, sampled uniformly at the same instants.
     """
-    measured, model = check_pair(measured, model)
     size = norm(measured)
     return norm(model / size - measured / size) if size > 0.0 else nan
 
@@ -157,10 +117,6 @@ def time_warping_distance(measured: Samples, model: Samples, window: int) -> flo
     measured, model : (n,), one unit, sampled uniformly at the same instants.
     window : samples, the largest shift of one history against the other (the band of Sakoe and Chiba).
 
-    Raises
-    ------
-    ValueError : the window is negative; the histories do not fit, see `check_pair`.
-
     Notes
     -----
     Two rows of the band are stored, so that memory grows with the window only, and the record is never decimated;
@@ -172,9 +128,6 @@ def time_warping_distance(measured: Samples, model: Samples, window: int) -> flo
     """
     from dtaidistance.dtw import distance_fast
 
-    measured, model = check_pair(measured, model)
-    if window < 0:
-        raise ValueError(f"the warping window is {window} samples: give 0 for no warping, or more")
     size = norm(measured)
     if size == 0.0:
         return nan
@@ -214,10 +167,8 @@ class HistoryComparison:
     time_warping_distance: float
 
 
-def compare_histories(
-    measured: Samples, model: Samples, dt: float, *, warping_window: float | None = None
-) -> HistoryComparison:
-    """Return every measure of a model's history against a measured one.
+def compare_histories(measured: Samples, model: Samples, dt: float) -> HistoryComparison | None:
+    """Return every measure of a model's history against a measured one; None with fewer than two common samples.
 
     Parameters
     ----------
@@ -225,29 +176,102 @@ def compare_histories(
         number are left out of both and counted; samples on either side of such a gap become neighbours, which
         only the time warping may show.
     dt : s, the time step.
-    warping_window : s, the largest shift of the time warping; a tenth of the record where it is not given.
-
-    Raises
-    ------
-    ValueError : different lengths, fewer than two common samples, a time step or window that is no length of time.
     """
-    if not 0.0 < dt < inf:
-        raise ValueError(f"the time step is {dt} s: give a finite one above 0")
-    measured, model, left_out = common_samples(measured, model)
-    n = len(measured)
-    if n < SMALLEST_RECORD:
-        raise ValueError(f"{n} samples are numbers in both histories: a comparison needs at least {SMALLEST_RECORD}")
-    if warping_window is None:
-        warping_window = _WARPING_SHARE * n * dt
-    if not 0.0 <= warping_window < inf:
-        raise ValueError(f"the warping window is {warping_window} s: give 0 for no warping, or a finite one above it")
-    window = round(min(warping_window / dt, n))
+    good = np.isfinite(measured) & np.isfinite(model)
+    measured, model, n = measured[good], model[good], int(good.sum())
+    if n < 2:
+        return None
+    window = round(_WARPING_SHARE * n)
     return HistoryComparison(
         n,
-        left_out,
+        len(good) - n,
         window * dt,
         *sprague_geers(measured, model),
         *russell(measured, model),
         relative_rms_error(measured, model),
         time_warping_distance(measured, model, window),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AreaMetric:
+    """How far the measurements lie from the model's distribution; see `area_metric`.
+
+    Parameters
+    ----------
+    area : (n_times,), in the signal's unit, 0 for equal distributions.
+    u_values : (n_times, n_replicates), 1, each measurement's place in the model's distribution.
+    u_area : 1, the area of all u values against the uniform distribution: 0 is perfect, 1/2 the worst.
+    """
+
+    area: Samples
+    u_values: Samples
+    u_area: float
+
+
+def area_metric(measured: Samples, model: Samples, order: Ranks | None = None) -> AreaMetric:
+    """Return the area metric of an ensemble against replicates, at every instant and by u-pooling.
+
+    Parameters
+    ----------
+    measured : (n_times, n_replicates), in the model's unit.
+    model : (n_times, n_realizations).
+    order : (n_times, n_realizations): at every instant the realizations by rising response, where that is known; by
+        default they are sorted.
+
+    Returns
+    -------
+    AreaMetric : NaN at instants with a sample that is not finite; they are left out of the pooled area.
+
+    Notes
+    -----
+    The area is ``integral |F(x) - G(x)| dx`` between the two empirical distribution functions. Turned on its side it
+    is the integral of ``|x(p) - y(p)|`` over the probability p, a sum over cells on which both sorted samples stand
+    still. A u value is ``F(y)``, with half of the realizations that equal y. Where the measurements come from the
+    model, the u values are uniform.
+
+    Source: Ferson, Oberkampf and Ginzburg, Model validation and predictive capability for the thermal challenge
+    problem, Comput. Methods Appl. Mech. Engrg 197 (2008).
+    """
+    (n_times, n_replicates), n_realizations = measured.shape, model.shape[1]
+    of_model, of_measured, width = _cells(n_realizations, n_replicates)
+    area, u_values = np.full(n_times, np.nan), np.full((n_times, n_replicates), np.nan)
+    for i in range(n_times):
+        x = np.sort(model[i]) if order is None else model[i][order[i]]
+        y = np.sort(measured[i])
+        # not-a-numbers are sorted to the end, infinities to either
+        if not np.isfinite([x[0], x[-1], y[0], y[-1]]).all():
+            continue
+        area[i] = np.abs(x[of_model] - y[of_measured]) @ width
+        below, up_to = (np.searchsorted(x, measured[i], side) for side in ("left", "right"))
+        u_values[i] = (below + up_to) / (2.0 * n_realizations)
+    return AreaMetric(area, u_values, u_pooling_area(u_values))
+
+
+def u_pooling_area(u_values: Samples) -> float:
+    """Return the area between the empirical distribution of u values and the uniform one: 0 to 1/2.
+
+    A perfect model with n independent values has ``sqrt(pi / 32 n)``, about ``0.31 / sqrt(n)``, on average; values of
+    neighbouring instants are not independent and leave more.
+
+    Parameters
+    ----------
+    u_values : any shape, from 0 to 1; NaN is left out, and nothing at all gives NaN.
+    """
+    u = np.sort(u_values[np.isfinite(u_values)])
+    if not len(u):
+        return float("nan")
+    edges = np.arange(len(u) + 1) / len(u)
+    above, below = edges[1:] - u, edges[:-1] - u
+    # the integral of |p - u| over the cell of each value
+    return float(0.5 * np.sum(above * np.abs(above) - below * np.abs(below)))
+
+
+def _cells(n_model: int, n_measured: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Samples]:
+    """Return the cells of probability on which neither quantile function changes: the samples there, and their width.
+
+    In whole steps of 1 / (n_model n_measured), so that no cell is lost to rounding.
+    """
+    edges = np.union1d(np.arange(n_model + 1) * n_measured, np.arange(n_measured + 1) * n_model)
+    start = edges[:-1]
+    return start // n_measured, start // n_model, np.diff(edges) / (n_model * n_measured)
