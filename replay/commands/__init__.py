@@ -137,13 +137,13 @@ def workers_of(arguments: argparse.Namespace) -> AbstractContextManager[Workers]
     if arguments.scheduler is None:
         if any(files.values()):
             raise ValueError("--tls-ca, --tls-cert and --tls-key need --scheduler tls://HOST:PORT")
-        from replay.workers.processes import ProcessWorkers
+        from replay.workers import ProcessWorkers
 
         return ProcessWorkers(arguments.workers)
     if arguments.workers is not None:
         raise ValueError("--workers are processes of this machine: leave it out with --scheduler")
     if any(files.values()) and not (all(files.values()) and arguments.scheduler.startswith("tls://")):
         raise ValueError("--tls-ca, --tls-cert and --tls-key: give all three, and --scheduler tls://HOST:PORT")
-    from replay.workers.cluster import ClusterWorkers
+    from replay.workers import ClusterWorkers
 
     return ClusterWorkers(arguments.scheduler, **files)

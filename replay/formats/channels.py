@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from monitor.messages.blocks import Samples
+from replay.formats.attributes import read_scaling, scaled
 from replay.formats.base import RecordingError
 from replay.formats.columns import TableColumn, name_and_unit
-from replay.formats.scaling import read_scaling, scaled
-from replay.formats.signal_table import SignalTable, pairs_given
-from replay.formats.states import Changes, at_rows, outside, read_states
+from replay.formats.roles import pairs_given
+from replay.formats.signal_table import Changes, SignalTable, at_rows, outside, read_states
 
 _LISTED = 6
 MICROSECONDS = 1_000_000  # of a second

@@ -12,10 +12,9 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
+from replay.formats.cells import DateForm, number
 from replay.formats.channels import MICROSECONDS, FileChannel, TextChannel, paused_times, pauses, tables_of_channels
-from replay.formats.dates import DateForm
 from replay.formats.layout import text_encoding
-from replay.formats.numbers import number
 from replay.formats.reading import check_memory
 from replay.formats.signal_table import SignalTable
 from replay.formats.table import LAST_LINE_CUT

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Samples
+from replay.formats.arrays import INDEX_IS_TIME
+from replay.formats.attributes import Sampling, Scaling, read_sampling, read_scaling
 from replay.formats.base import Format, RecordingError, Selection
+from replay.formats.cells import DateForm, find_form, has_zone, parse_instants
 from replay.formats.columns import TableColumn, name_and_unit
-from replay.formats.contents import INDEX_IS_TIME
-from replay.formats.dates import DateForm, find_form, has_zone, parse_instants
 from replay.formats.reading import as_numbers, check_memory, damage_reported, optional
-from replay.formats.sampling import Sampling, read_sampling
-from replay.formats.scaling import Scaling, read_scaling
-from replay.formats.signal_table import SignalTable, pairs_given
-from replay.formats.states import read_states
+from replay.formats.roles import pairs_given
+from replay.formats.signal_table import SignalTable, read_states
 from replay.formats.units import unit_symbol
 
 _MAGIC = b"PAR1"

@@ -9,7 +9,7 @@ from math import ceil, inf
 
 from monitor.messages.blocks import Event, SignalBlock
 from replay.formats.base import Recording, RecordingError
-from replay.formats.computed import ComputedRecording
+from replay.formats.recordings import ComputedRecording
 
 _CLOCK_ROUNDING = 1e-9  # s; no sleep for less
 

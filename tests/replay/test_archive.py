@@ -19,7 +19,7 @@ from monitor.__main__ import main
 from replay import Progress
 from replay.archive import Archive, assess_archive, find_files
 from replay.archive.table import write_table
-from replay.workers.processes import ProcessWorkers
+from replay.workers import ProcessWorkers
 from tests.replay.worker_tasks import ThreadWorkers
 
 GIVEN = {"window": 1.0, "measures": ("fdb", "paei")}

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from monitor.messages.blocks import EventKind
 from replay.formats import Recording, RecordingError, Selection, open_recording
-from replay.formats.dates import find_form
-from replay.formats.numbers import number
+from replay.formats.cells import find_form, number
 from replay.formats.parts import RecordingPart
 from replay.formats.reading import CUT_SHORT
 from replay.formats.table import LAST_LINE_CUT

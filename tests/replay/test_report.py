@@ -27,7 +27,7 @@ from monitor.messages.blocks import (
 )
 from monitor.recording import RunWriter
 from replay.assessment import assess
-from replay.assessment.record_signals import read_signals
+from replay.assessment.record_survey import read_signals
 from replay.assessment.warnings import WORST_FIRST
 from replay.assessment.wording import unresolved_transfer
 from replay.formats import ArrayRecording, open_recording

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.formats import RecordingError, Selection, open_recording
+from replay.formats.cells import DateForm, parse_instants
 from replay.formats.clock import read_timing, through_daylight_saving
-from replay.formats.dates import DateForm, parse_instants
 
 PAIR = Selection(command=("cmd",), measured=("meas",))
 
