@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import argparse
 import math
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.commands.process import StopSignals
 from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from rich.console import Console
+
+    from monitor.text.blocks import Block
     from replay.formats import Recording, Selection
     from replay.workers import Workers
 
@@ -80,6 +85,35 @@ def recording_part(path: Path, recording: Recording, arguments: argparse.Namespa
         return RecordingPart(recording, start, math.inf if arguments.stop is None else arguments.stop)
     except ValueError as problem:
         raise ValueError(f"{path}: {problem}") from problem
+
+
+@contextmanager
+def nothing_left_if_stopped(command: str) -> Iterator[None]:
+    """Let SIGTERM remove unfinished files, as Ctrl-C does, and say that nothing was written."""
+    try:
+        with StopSignals(signal.SIGTERM) as stop, stop.interrupting():
+            yield
+    except KeyboardInterrupt:
+        print(f"synchroscope {command}: interrupted; nothing was written", file=sys.stderr)
+        raise
+
+
+def show(blocks: Iterable[Block], console: Console, *, as_json: bool) -> None:
+    """Print what blocks tell people, or what they tell programs."""
+    from monitor.commands.output import print_json
+    from monitor.text.blocks import to_json
+    from replay.tables import print_blocks
+
+    if as_json:
+        print_json(to_json(blocks))
+    else:
+        print_blocks(blocks, console)
+
+
+def add_part_options(parser: argparse.ArgumentParser, doing: str) -> None:
+    """Add ``--start`` and ``--stop`` of `recording_part`; `doing` is what is done with the part."""
+    parser.add_argument("--start", type=float, metavar="S", help=f"{doing} from S seconds after its start")
+    parser.add_argument("--stop", type=float, metavar="S", help=f"{doing} up to S seconds after its start")
 
 
 _PAGES = {".html", ".htm"}

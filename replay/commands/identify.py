@@ -14,19 +14,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monitor.commands.options import add_column_options, add_insecure_option, add_ready_option, positive
-from monitor.commands.output import print_json, print_records
+from monitor.commands.output import print_records
 from monitor.commands.process import StopSignals
-from monitor.messages.blocks import SignalBlock, Stream, ratio_unit
+from monitor.messages.blocks import Channel, SignalBlock, Stream, ratio_unit
 from monitor.messages.ready import Endpoints
 from monitor.system.safe_text import printable
 from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, to_json, words
 from monitor.text.numbers import number
-from replay.commands import column_selection
+from replay.commands import column_selection, show
 from replay.identification import fit_json
 from replay.tables import print_blocks, report_console
 
 if TYPE_CHECKING:
-    from monitor.messages.blocks import Channel, Stream
     from monitor.transport.zeromq.signals import SignalPublisher
     from replay.formats import Recording, Selection
     from replay.identification.actuators import ActuatorFit, Identified
@@ -300,11 +299,7 @@ def run_live(arguments: argparse.Namespace) -> int:
         publisher.close(_LINGER)
     if live.newest is None:
         raise ValueError(f"{arguments.connect}: no signals that move the specimen: nothing was followed")
-    blocks = list(_live_blocks(model, live.newest))
-    if arguments.json:
-        print_json(to_json(blocks))
-    else:
-        print_blocks(blocks, report_console(110))
+    show(_live_blocks(model, live.newest), report_console(110), as_json=arguments.json)
     return 0
 
 

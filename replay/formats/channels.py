@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,11 @@ class FileChannel:
     role: str = ""
     actuator: str = ""
     about: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, group: str, name: str, values: Samples, unit: str = "", **more: Any) -> FileChannel:
+        """Return a channel whose samples, (n_rows,), are in memory."""
+        return cls(group, name, len(values), lambda begin, end: values[begin:end], unit, **more)
 
 
 @dataclass(frozen=True, eq=False)

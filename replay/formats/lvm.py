@@ -139,11 +139,10 @@ def _channels(segment: _Segment, kind: str, first: float | None) -> list[FileCha
         own = times + later if kind != "no" and times is not None and len(times) == len(values) else None
         units = segment.about.get("y_unit_label", ())
         found.append(
-            FileChannel(
+            FileChannel.of(
                 "",
                 name or f"channel_{place + 2}",
-                len(values),
-                lambda a, b, v=values: v[a:b],  # type: ignore[misc]
+                values,
                 unit_symbol(units[place]) if 0 <= place < len(units) else "",
                 rate=None if own is not None or step <= 0.0 else float(f"{1.0 / step:.12g}"),
                 start=start + later,

@@ -10,15 +10,12 @@ import pytest
 import scipy.io
 
 import replay.formats.table_recording
-from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
+from replay.formats import RecordingError, Selection, inspect_recording, open_recording
+from tests.replay.column_files import samples
 from tests.replay.test_mat import RATE, xpc
 from tests.replay.written_formats import NAMES, TIMES, UNITS, matlab_73, run_samples, written
 
 MATLABS_OWN = Path(scipy.io.matlab.__file__).parent / "tests" / "data" / "testhdf5_7.4_GLNX86.mat"
-
-
-def samples(recording: Recording) -> np.ndarray:
-    return np.concatenate([block.samples for block in recording.blocks(100)])
 
 
 @pytest.mark.skipif(not MATLABS_OWN.is_file(), reason="scipy is installed without its tests")

@@ -13,17 +13,14 @@ import numpy as np
 import pytest
 import scipy.io
 
-from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
+from replay.formats import RecordingError, Selection, inspect_recording, open_recording
 from replay.formats.mat import check_elements
 from tests.records import Records
+from tests.replay.column_files import samples
 
 MATLABS_OWN = Path(scipy.io.matlab.__file__).parent / "tests" / "data"
 needs_matlabs_own = pytest.mark.skipif(not MATLABS_OWN.is_dir(), reason="scipy is installed without its tests")
 RATE = 1024.0
-
-
-def samples(recording: Recording) -> np.ndarray:
-    return np.concatenate([block.samples for block in recording.blocks(100)])
 
 
 @needs_matlabs_own

@@ -14,13 +14,10 @@ from pyarrow import parquet
 import replay.formats.recordings
 import replay.formats.table_recording
 from monitor.messages.blocks import Role
-from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
+from replay.formats import RecordingError, Selection, inspect_recording, open_recording
 from tests.records import Records
+from tests.replay.column_files import samples
 from tests.replay.written_formats import written
-
-
-def samples(recording: Recording) -> np.ndarray:
-    return np.concatenate([block.samples for block in recording.blocks(100)])
 
 
 def as_json(path: Path, content: object) -> Path:
