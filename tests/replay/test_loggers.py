@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from nptdms import ChannelObject, GroupObject, TdmsWriter
 
-import replay.formats.recordings
-import replay.formats.table_recording
 from monitor.messages.blocks import Role
 from replay.formats import RecordingError, Selection, inspect_recording, open_recording
 from replay.formats.reading import CUT_SHORT
@@ -130,13 +128,6 @@ def test_the_index_of_a_tdms_file_is_named(tmp_path: Path) -> None:
 def test_a_wrong_index_beside_a_tdms_file_is_not_used(tmp_path: Path) -> None:
     whole = samples(open_recording(written(tmp_path, "tdms")))
     (tmp_path / "run.tdms_index").write_bytes(b"TDSh" + bytes(60))
-    np.testing.assert_array_equal(samples(open_recording(tmp_path / "run.tdms")), whole)
-
-
-def test_a_large_tdms_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = samples(open_recording(written(tmp_path, "tdms")))
-    monkeypatch.setattr(replay.formats.table_recording, "_IN_MEMORY", 1000)
-    monkeypatch.setattr(replay.formats.recordings, "_PIECE", 777)
     np.testing.assert_array_equal(samples(open_recording(tmp_path / "run.tdms")), whole)
 
 
