@@ -13,11 +13,9 @@ import numpy as np
 
 from benchmarks.figures import MS, REAL_TIME, SECONDS, Figure
 from benchmarks.timing import in_turns, median_ratio
-from replay.archive import Archive, assess_archive
-from replay.archive.task import Assigned, assess_file
+from replay.archive import Archive, Assigned, assess_archive, assess_file
 from replay.formats import Selection
-from replay.workers import run_tasks
-from replay.workers.processes import ProcessWorkers
+from replay.workers import ProcessWorkers, run_tasks
 
 SUMMARY = "runs of an archive by FDB and PAEI at 1 kHz: one core against real time, two processes against one"
 RATE, DURATION, RUNS = 1000, 600.0, 8

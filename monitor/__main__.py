@@ -268,7 +268,7 @@ def _injections(duration: float) -> list[NoteRequest]:
 
 
 def _live_channels(*channels: Any, **named: Any) -> tuple[Channel, ...]:
-    from replay.formats.live import live_channels
+    from replay.formats.roles import live_channels
 
     return live_channels(*channels, **named)
 

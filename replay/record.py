@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.messages.blocks import Channel, Event, Samples, column_names
-from replay.assessment.record_signals import read_signals
+from replay.assessment.record_survey import read_signals
 from replay.formats import RecordingError, Selection
 from replay.formats.base import EpochStart, sample_numbers
 from replay.formats.joined import JoinedRecording, open_run

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _LSL = "lsl://"
 
 LiveChannels = Callable[..., "tuple[Channel, ...]"]
-"""Gives the channels of a live stream their roles: `replay.formats.live.live_channels`."""
+"""Gives the channels of a live stream their roles: `replay.formats.roles.live_channels`."""
 
 
 def is_lsl(settings: StreamSettings) -> bool:

@@ -15,7 +15,7 @@ from monitor.indicators.parts.cross_spectra import Spectrum, fast_length
 from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.messages.blocks import Pair, Samples, units_differ
 from replay.assessment.results import WholeRecord
-from replay.assessment.running_figures import Moments
+from replay.assessment.signal_checks import Moments
 from replay.formats import Recording
 
 _BLOCK = 1 << 16

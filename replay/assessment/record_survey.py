@@ -1,4 +1,4 @@
-"""One pass over a record: gaps, the range of each channel, bad samples, and what compensators did."""
+"""Passes over a record: gaps, ranges of channels, bad samples, what compensators did, and all of its samples."""
 
 from __future__ import annotations
 
@@ -245,3 +245,36 @@ class _CompensatorFigures:
             limited,
             self._bridged if self._counts[3] else np.nan,
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordSignals:
+    """The samples of a record, and how many are missing.
+
+    Parameters
+    ----------
+    samples : (n, n_channels).
+    time : (n,) s after the first sample of the record, also where only a part of it is read; gaps count, pauses at
+        restarts do not.
+    missing, gaps : number of missing samples, and of gaps.
+    restarts : of the publisher.
+    """
+
+    samples: Samples
+    time: NDArray[np.float64]
+    missing: int
+    gaps: int
+    restarts: int
+
+
+def read_signals(recording: Recording) -> RecordSignals:
+    """Read a recording once from beginning to end."""
+    pieces: list[Samples] = [np.empty((0, len(recording.stream.channels)))]
+    times: list[NDArray[np.float64]] = [np.empty(0)]
+    continuity = Continuity(recording)
+    for block in recording.blocks(_BLOCK):
+        times.append(continuity.times(block))
+        pieces.append(block.samples)
+    return RecordSignals(
+        np.concatenate(pieces), np.concatenate(times), continuity.missing, continuity.gaps, continuity.restarts
+    )

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import argparse
 import math
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from monitor.commands.process import StopSignals
 from monitor.system.safe_text import printable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from rich.console import Console
+
+    from monitor.text.blocks import Block
     from replay.formats import Recording, Selection
     from replay.workers import Workers
 
@@ -82,6 +87,35 @@ def recording_part(path: Path, recording: Recording, arguments: argparse.Namespa
         raise ValueError(f"{path}: {problem}") from problem
 
 
+@contextmanager
+def nothing_left_if_stopped(command: str) -> Iterator[None]:
+    """Let SIGTERM remove unfinished files, as Ctrl-C does, and say that nothing was written."""
+    try:
+        with StopSignals(signal.SIGTERM) as stop, stop.interrupting():
+            yield
+    except KeyboardInterrupt:
+        print(f"synchroscope {command}: interrupted; nothing was written", file=sys.stderr)
+        raise
+
+
+def show(blocks: Iterable[Block], console: Console, *, as_json: bool) -> None:
+    """Print what blocks tell people, or what they tell programs."""
+    from monitor.commands.output import print_json
+    from monitor.text.blocks import to_json
+    from replay.tables import print_blocks
+
+    if as_json:
+        print_json(to_json(blocks))
+    else:
+        print_blocks(blocks, console)
+
+
+def add_part_options(parser: argparse.ArgumentParser, doing: str) -> None:
+    """Add ``--start`` and ``--stop`` of `recording_part`; `doing` is what is done with the part."""
+    parser.add_argument("--start", type=float, metavar="S", help=f"{doing} from S seconds after its start")
+    parser.add_argument("--stop", type=float, metavar="S", help=f"{doing} up to S seconds after its start")
+
+
 _PAGES = {".html", ".htm"}
 
 
@@ -137,13 +171,13 @@ def workers_of(arguments: argparse.Namespace) -> AbstractContextManager[Workers]
     if arguments.scheduler is None:
         if any(files.values()):
             raise ValueError("--tls-ca, --tls-cert and --tls-key need --scheduler tls://HOST:PORT")
-        from replay.workers.processes import ProcessWorkers
+        from replay.workers import ProcessWorkers
 
         return ProcessWorkers(arguments.workers)
     if arguments.workers is not None:
         raise ValueError("--workers are processes of this machine: leave it out with --scheduler")
     if any(files.values()) and not (all(files.values()) and arguments.scheduler.startswith("tls://")):
         raise ValueError("--tls-ca, --tls-cert and --tls-key: give all three, and --scheduler tls://HOST:PORT")
-    from replay.workers.cluster import ClusterWorkers
+    from replay.workers import ClusterWorkers
 
     return ClusterWorkers(arguments.scheduler, **files)

@@ -24,6 +24,7 @@ from monitor.commands.process import StopSignals
 from monitor.system.safe_text import csv_cell, printable
 from monitor.text.blocks import to_json
 from replay.commands import (
+    add_part_options,
     add_worker_options,
     check_replaced,
     column_selection,
@@ -64,8 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--join", action="store_true", help="the files are parts of one run, in their order")
     parser.add_argument("--series", type=Path, metavar="FILE", help="write the values over time to this CSV file")
     parser.add_argument("--overwrite", action="store_true", help="let --series and --out replace an existing file")
-    parser.add_argument("--start", type=float, metavar="S", help="assess the record from S seconds after its start")
-    parser.add_argument("--stop", type=float, metavar="S", help="assess the record up to S seconds after its start")
+    add_part_options(parser, "assess the record")
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     parser.add_argument("--config", type=Path, metavar="TOML", help="use the indicators' settings in this file")
     add_indicator_options(parser)

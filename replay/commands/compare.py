@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import argparse
 import math
-import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monitor.commands.options import add_column_options, add_indicator_options
-from monitor.commands.output import print_json, progress_bars
-from monitor.commands.process import StopSignals
+from monitor.commands.output import progress_bars
 from monitor.system.safe_text import printable
-from monitor.text.blocks import Block, Column, Data, Table, Text, Tone, to_json
-from replay.commands import column_selection, given_indicators, others_go_on, page_path, recording_part
-from replay.tables import print_blocks, report_console
+from monitor.text.blocks import Block, Column, Data, Table, Text, Tone
+from replay.commands import (
+    column_selection,
+    given_indicators,
+    nothing_left_if_stopped,
+    others_go_on,
+    page_path,
+    recording_part,
+    show,
+)
+from replay.tables import report_console
 
 if TYPE_CHECKING:
     from replay.comparison import AssessedRun, Quantity, RunComparison
@@ -104,12 +109,9 @@ def run(arguments: argparse.Namespace) -> int:
     failed = len(left_out)
     failed += sum(each.result in {"exceeded", "unknown"} for one in found for each in one.all_quantities())
     blocks = list(_blocks(reference, found, notes, failed if tolerances else None))
-    if arguments.json:
-        print_json(to_json(blocks))
-    else:
-        print_blocks(blocks, report_console(120))
-        if written is not None:
-            print(f"{printable(str(written.path))}: {written.size / 1e3:.0f} kB")
+    show(blocks, report_console(120), as_json=arguments.json)
+    if written is not None and not arguments.json:
+        print(f"{printable(str(written.path))}: {written.size / 1e3:.0f} kB")
     return 2 if left_out else 1 if failed else 0
 
 
@@ -139,18 +141,10 @@ def _page(arguments: argparse.Namespace) -> Iterator[Callable[[list[RunCompariso
     for path in arguments.files:
         if out.exists() and path.exists() and out.samefile(path):
             raise ValueError(f"{out}: is one of the recordings; give another name")
-    try:
-        # SIGTERM removes the unfinished page, as Ctrl-C does
-        with (
-            StopSignals(signal.SIGTERM) as stop,
-            stop.interrupting(),
-            TargetFiles(out, arguments.reference, overwrite=arguments.overwrite) as targets,
-        ):
-            temporary = targets.temporary()
-            yield lambda found, notes: write_comparison(temporary, out, found, notes)
-    except KeyboardInterrupt:
-        print("synchroscope compare: interrupted; nothing was written", file=sys.stderr)
-        raise
+    targets = TargetFiles(out, arguments.reference, overwrite=arguments.overwrite)
+    with nothing_left_if_stopped("compare"), targets:
+        temporary = targets.temporary()
+        yield lambda found, notes: write_comparison(temporary, out, found, notes)
 
 
 def _blocks(

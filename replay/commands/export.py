@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 from pathlib import Path
 
 from monitor.commands.options import add_column_options
 from monitor.commands.output import progress_bars
-from monitor.commands.process import StopSignals
 from monitor.system.safe_text import printable
-from replay.commands import column_selection
+from replay.commands import column_selection, nothing_left_if_stopped
 
 _FORMATS = ("csv", "parquet", "mat", "mcap", "hdf5-1.8")
 
@@ -43,21 +41,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Export, with a progress bar, and print what was written."""
     from replay.export import export
 
-    out: Path | None = arguments.out
-    try:
-        # SIGTERM removes the unfinished files, as Ctrl-C does
-        with StopSignals(signal.SIGTERM) as stop, stop.interrupting(), progress_bars() as progress:
-            done = export(
-                arguments.file,
-                arguments.to,
-                out,
-                column_selection(arguments),
-                overwrite=arguments.overwrite,
-                progress=progress,
-            )
-    except KeyboardInterrupt:
-        print("synchroscope export: interrupted; nothing was written", file=sys.stderr)
-        raise
+    wanted = arguments.file, arguments.to, arguments.out, column_selection(arguments)
+    with nothing_left_if_stopped("export"), progress_bars() as progress:
+        done = export(*wanted, overwrite=arguments.overwrite, progress=progress)
     for note in done.notes:
         print(f"note: {printable(note)}", file=sys.stderr)
     results = f", {done.results} result rows" if done.results else ""

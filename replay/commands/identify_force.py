@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from monitor.commands.output import print_json, progress_bars
+from monitor.commands.output import progress_bars
 from monitor.system.files import check_regular
 from monitor.system.safe_text import printable
-from monitor.text.blocks import Block, Column, Data, Figure, Table, Text, Tone, to_json, words
-from replay.commands import column_selection
+from monitor.text.blocks import Block, Column, Data, Figure, Table, Text, Tone, words
+from replay.commands import column_selection, show
 from replay.identification.missing_force import LARGEST_RESIDUAL, find_missing_force, force_drawing
 from replay.pictures import save_figures
-from replay.tables import print_blocks, report_console
+from replay.tables import report_console
 
 if TYPE_CHECKING:
     from replay.identification.force_model import ForceModel
@@ -59,10 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as problem:
         raise ValueError(str(problem) if str(path) in str(problem) else f"{path}: {problem}") from None
     blocks = list(force_blocks(path, arguments.model, model, found))
-    if arguments.json:
-        print_json(to_json(blocks))
-    else:
-        print_blocks(blocks, report_console(110))
+    show(blocks, report_console(110), as_json=arguments.json)
     if arguments.out:
         write_csv(arguments.out, found)
     if arguments.pictures:

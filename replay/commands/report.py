@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import signal
-import sys
 from pathlib import Path
 
 from monitor.commands.options import add_column_options, add_indicator_options
 from monitor.commands.output import progress_bars
-from monitor.commands.process import StopSignals
 from monitor.system.safe_text import printable
-from replay.commands import column_selection, given_indicators, page_path, recording_part
+from replay.commands import (
+    add_part_options,
+    column_selection,
+    given_indicators,
+    nothing_left_if_stopped,
+    page_path,
+    recording_part,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,8 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--join", action="store_true", help="the files are parts of one run, in their order")
     parser.add_argument("-o", "--out", type=Path, metavar="OUT", help="the page (default: FILE.html, beside FILE)")
     parser.add_argument("--overwrite", action="store_true", help="replace an existing page")
-    parser.add_argument("--start", type=float, metavar="S", help="report the record from S seconds after its start")
-    parser.add_argument("--stop", type=float, metavar="S", help="report the record up to S seconds after its start")
+    add_part_options(parser, "report the record")
     parser.add_argument("--config", type=Path, metavar="TOML", help="use the indicators' settings in this file")
     add_indicator_options(parser)
     add_column_options(parser)
@@ -38,21 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
     out = page_path(arguments.out or files[0].with_suffix(".html"), files[0].stem)
     given = given_indicators(arguments)
     recording = recording_part(files[0], open_run(files, column_selection(arguments)), arguments)
-    try:
-        # SIGTERM removes the unfinished page, as Ctrl-C does
-        with StopSignals(signal.SIGTERM) as stop, stop.interrupting(), progress_bars() as progress:
-            done = write_report(
-                files[0],
-                recording,
-                out,
-                given,
-                title=" + ".join(path.name for path in files),
-                overwrite=arguments.overwrite,
-                progress=progress,
-            )
-    except KeyboardInterrupt:
-        print("synchroscope report: interrupted; nothing was written", file=sys.stderr)
-        raise
+    title = " + ".join(path.name for path in files)
+    with nothing_left_if_stopped("report"), progress_bars() as progress:
+        done = write_report(
+            files[0], recording, out, given, title=title, overwrite=arguments.overwrite, progress=progress
+        )
     for sentence in done.lead:
         print(printable(sentence))
     print(f"{printable(str(done.path))}: {done.size / 1e3:.0f} kB")

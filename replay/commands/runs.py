@@ -63,8 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Bring the index up to date and print the selected rows."""
-    from replay.runs.index import list_runs
-    from replay.runs.query import check_key, instant, ordered, read_filter, selected
+    from replay.runs.index import check_key, instant, list_runs, ordered, read_filter, selected
 
     filters = [read_filter(text) for text in arguments.where]
     check_key(arguments.sort)

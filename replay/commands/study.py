@@ -10,13 +10,13 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from monitor.commands.output import print_json, progress_bars
+from monitor.commands.output import progress_bars
 from monitor.system.files import atomic_write
 from monitor.system.safe_text import printable
-from monitor.text.blocks import Block, to_json
-from replay.commands import page_path
+from monitor.text.blocks import Block
+from replay.commands import page_path, show
 from replay.pictures import save_figures
-from replay.tables import print_blocks
+from replay.tables import report_console
 
 # of every study its module and its own options
 _STUDIES = {
@@ -137,10 +137,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress("loading", 1, 1)
         found: list[Block] = list(study.run(arguments, progress))
     # results first: the disk may be full
-    if arguments.json:
-        print_json(to_json(found))
-    else:
-        print_blocks(found)
+    show(found, report_console(wrap=True), as_json=arguments.json)
     if folder:
         with _writing(folder):
             drawn = save_figures(found, folder)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monitor.commands.options import add_limit_option, limits_given, positive
+from replay.commands import show
 
 if TYPE_CHECKING:
     from replay import Progress
@@ -98,11 +99,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Validate, print the result, and draw a picture if requested."""
-    from monitor.commands.output import print_json, progress_bars
-    from monitor.text.blocks import to_json
+    from monitor.commands.output import progress_bars
     from replay.commands.validate_report import validation_blocks, validation_drawing
     from replay.pictures import DPI
-    from replay.tables import print_blocks, report_console
+    from replay.tables import report_console
     from replay.validation.validation import read_tolerance, validate
 
     if arguments.picture:
@@ -127,11 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise ValueError(f"--picture {arguments.picture}: {reason}") from problem
     for note in found.notes:
         print(note, file=sys.stderr)
-    blocks = list(validation_blocks(found))
-    if arguments.json:
-        print_json(to_json(blocks))
-    else:
-        print_blocks(blocks, report_console(110, wrap=True))
+    show(validation_blocks(found), report_console(110, wrap=True), as_json=arguments.json)
     return 0
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from replay.comparison.assessed_run import AssessedRun, assess_run
 from replay.comparison.quantities import KEYS, P_MEANING, Quantity, Tolerance, chance_text, parse_tolerance
-from replay.comparison.runs import ActuatorComparison, Alignment, RunComparison, compare_runs
+from replay.comparison.runs import ActuatorComparison, Alignment, AssessedRun, RunComparison, assess_run, compare_runs
 
 __all__ = [
     "KEYS",

@@ -191,6 +191,11 @@ class Inspection:
     coarse: bool = False
 
 
+def begins_with(*first: bytes) -> Callable[[Path, bytes, Selection], bool]:
+    """Return what accepts files that begin with one of these bytes."""
+    return lambda _path, head, _selection: head.startswith(first)
+
+
 @dataclass(frozen=True)
 class Format:
     """One kind of file.

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Samples
+from replay.formats.attributes import read_sampling
 from replay.formats.base import RecordingError
 from replay.formats.columns import TableColumn, words
-from replay.formats.sampling import read_sampling
 
 _BOOKKEEPING = words("index epoch last sequence seq")
 _EVEN = 0.02  # of a message's length

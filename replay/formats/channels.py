@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from monitor.messages.blocks import Samples
+from replay.formats.attributes import read_scaling, scaled
 from replay.formats.base import RecordingError
 from replay.formats.columns import TableColumn, name_and_unit
-from replay.formats.scaling import read_scaling, scaled
-from replay.formats.signal_table import SignalTable, pairs_given
-from replay.formats.states import Changes, at_rows, outside, read_states
+from replay.formats.roles import pairs_given
+from replay.formats.signal_table import Changes, SignalTable, at_rows, outside, read_states
 
 _LISTED = 6
 MICROSECONDS = 1_000_000  # of a second
@@ -48,6 +49,11 @@ class FileChannel:
     role: str = ""
     actuator: str = ""
     about: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, group: str, name: str, values: Samples, unit: str = "", **more: Any) -> FileChannel:
+        """Return a channel whose samples, (n_rows,), are in memory."""
+        return cls(group, name, len(values), lambda begin, end: values[begin:end], unit, **more)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from monitor.system.files import HDF5_SIGNATURE
-from replay.formats.arrays import tables_of
+from replay.formats.arrays import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry, tables_of
 from replay.formats.base import DamagedFileError, Format, Inspection, RecordingError, Selection
+from replay.formats.cells import parse_instants
 from replay.formats.choice import inspect_tables
-from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry
-from replay.formats.dates import parse_instants
 from replay.formats.reading import check_memory, damage_reported
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from replay.formats.arrays import tables_of
+from replay.formats.arrays import INDEX_IS_TIME, LABELS, UNITS, Contents, tables_of
 from replay.formats.base import Format, RecordingError, Selection
 from replay.formats.blocks import expanded, flattened
-from replay.formats.contents import INDEX_IS_TIME, LABELS, UNITS, Contents
 from replay.formats.layout import HEAD, text_encoding
 from replay.formats.reading import check_memory, damage_reported, json_size
-from replay.formats.signal_table import SignalTable, pairs_given, row_place
+from replay.formats.roles import pairs_given
+from replay.formats.signal_table import SignalTable, row_place
 from replay.formats.table import LAST_LINE_CUT
 from replay.formats.text import is_text
 from replay.formats.units import unit_symbol

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from math import isnan
 
+from replay.formats.attributes import Sampling, read_sampling
 from replay.formats.base import RecordingError
+from replay.formats.cells import MISSING, DateForm, find_form, has_zone, is_grouped, is_instant_like, mended, number
 from replay.formats.columns import SECONDS, is_unit
-from replay.formats.dates import DateForm, find_form, has_zone, is_instant_like
-from replay.formats.numbers import MISSING, is_grouped, mended, number
-from replay.formats.sampling import Sampling, read_sampling
 
 SPACES = r"\s+"
 COMMENTS = ("#", "%")

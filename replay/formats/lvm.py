@@ -12,10 +12,9 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import Format, RecordingError, Selection
+from replay.formats.cells import DateForm, number
 from replay.formats.channels import MICROSECONDS, FileChannel, TextChannel, paused_times, pauses, tables_of_channels
-from replay.formats.dates import DateForm
 from replay.formats.layout import text_encoding
-from replay.formats.numbers import number
 from replay.formats.reading import check_memory
 from replay.formats.signal_table import SignalTable
 from replay.formats.table import LAST_LINE_CUT
@@ -140,11 +139,10 @@ def _channels(segment: _Segment, kind: str, first: float | None) -> list[FileCha
         own = times + later if kind != "no" and times is not None and len(times) == len(values) else None
         units = segment.about.get("y_unit_label", ())
         found.append(
-            FileChannel(
+            FileChannel.of(
                 "",
                 name or f"channel_{place + 2}",
-                len(values),
-                lambda a, b, v=values: v[a:b],  # type: ignore[misc]
+                values,
                 unit_symbol(units[place]) if 0 <= place < len(units) else "",
                 rate=None if own is not None or step <= 0.0 else float(f"{1.0 / step:.12g}"),
                 start=start + later,

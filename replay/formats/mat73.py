@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from monitor.system.files import HDF5_SIGNATURE
-from replay.formats.arrays import tables_of
+from replay.formats.arrays import Contents, tables_of
 from replay.formats.base import Format, Selection
-from replay.formats.contents import Contents
 from replay.formats.hdf5 import USER_BLOCKS, add_dataset, read_whole
+from replay.formats.mat import xpc_table
 from replay.formats.reading import damage_reported
 from replay.formats.signal_table import SignalTable
-from replay.formats.xpc import xpc_table
 
 _WHAT = "a MAT file"
 _MOST_ELEMENTS = 256  # of a cell or an array of structs

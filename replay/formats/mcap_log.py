@@ -12,8 +12,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from replay.formats.base import Format, RecordingError, Selection
-from replay.formats.blocks import Expanded, Flat, expanded, flattened
+from replay.formats.base import Format, RecordingError, begins_with
+from replay.formats.blocks import Flat, expanded, flattened
 from replay.formats.channels import FileChannel, TextChannel, tables_of_channels
 from replay.formats.reading import CUT_SHORT, check_memory, damage_reported, json_size, optional
 from replay.formats.signal_table import SignalTable
@@ -25,11 +25,6 @@ _MOST_COLUMNS = 4096  # of a topic
 _LARGE = 1 << 20  # bytes of a message
 _CHUNK = 2  # times a chunk: itself and its records
 _NUMBERS = 0.25  # of all chunks: a number of 8 bytes is a name and some digits there
-
-
-def is_mcap(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
-    """Whether the file begins as MCAP does."""
-    return head.startswith(_MAGIC)
 
 
 @dataclass
@@ -200,54 +195,36 @@ def _tables(path: Path) -> list[SignalTable]:
                 said += found.notes
                 # messages of several samples have no row of their own
                 left_out += [f"{name} {key} (text)" for key in sorted(topic.texts)]
-                channels += _samples(name, found, topic.about)
+                rate = found.rate if found.times is None else None
+                channels += _channels(name, found.columns, topic.about, rate=rate, times=found.times)
                 continue
         if topic.blocks:
             said.append(f"{name}: each number of a list in its messages is a channel")
         # writers may put messages down later than others of a later time
         order = np.argsort(logged, kind="stable")
         texts += [TextChannel(name, key, topic.text(key, order)) for key in topic.texts]
-        channels += _one_a_message(name, topic, order, (logged[order] - origin) / 1e9)
+        columns = {key: topic.array(key)[order] for key in topic.columns}
+        channels += _channels(name, columns, topic.about, times=(logged[order] - origin) / 1e9)
     notes = (*said, f"the times count from the first message, at {origin / 1e9:.9g} s of the log's clock")
     return tables_of_channels(path, channels, (*notes, CUT_SHORT) if cut else notes, left_out, texts, cut=cut)
 
 
-def _one_a_message(name: str, topic: _Topic, order: np.ndarray, times: np.ndarray) -> list[FileChannel]:
-    """Return the numbers of messages as channels, in the order of their log times, s."""
-    found = []
-    for column in topic.columns:
-        values, about = topic.array(column)[order], topic.about.get(column, {})
-        found.append(
-            FileChannel(
-                name,
-                str(about.get("name") or column),
-                len(times),
-                lambda a, b, v=values: v[a:b],  # type: ignore[misc]
-                unit_symbol(about.get("unit") or ""),
-                times=times,
-                role=str(about.get("role", "")),
-                actuator=str(about.get("actuator", "")),
-                about=about,
-            )
-        )
-    return found
-
-
-def _samples(topic: str, found: Expanded, about: Mapping[str, Mapping[str, Any]]) -> list[FileChannel]:
-    """Return the samples of messages that are blocks of these."""
-    return [
-        FileChannel(
+def _channels(
+    topic: str, columns: Mapping[str, np.ndarray], said: Mapping[str, Mapping[str, Any]], **clock: Any
+) -> Iterator[FileChannel]:
+    """Give the columns of a topic as channels, with what is said of each; `clock`: their times, s, or their rate."""
+    for column, values in columns.items():
+        about = said.get(column, {})
+        yield FileChannel.of(
             topic,
-            name,
-            len(values),
-            lambda a, b, v=values: v[a:b],  # type: ignore[misc]
-            unit_symbol(about.get(name, {}).get("unit") or ""),
-            about=about.get(name, {}),
-            rate=found.rate if found.times is None else None,
-            times=found.times,
+            str(about.get("name") or column),
+            values,
+            unit_symbol(about.get("unit") or ""),
+            role=str(about.get("role", "")),
+            actuator=str(about.get("actuator", "")),
+            about=about,
+            **clock,
         )
-        for name, values in found.columns.items()
-    ]
 
 
 def _about(schema: Any, metadata: Mapping[str, str]) -> dict[str, dict[str, Any]]:
@@ -274,4 +251,4 @@ def _object(text: str | bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-FORMAT = Format("MCAP", ("*.mcap",), is_mcap, tables=_tables)
+FORMAT = Format("MCAP", ("*.mcap",), begins_with(_MAGIC), tables=_tables)

@@ -15,7 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from replay.formats.base import Format, Selection
+from replay.formats.base import Format, begins_with
 from replay.formats.channels import FileChannel, TextChannel, tables_of_channels
 from replay.formats.reading import CUT_SHORT, check_memory, damage_reported, optional
 from replay.formats.signal_table import SignalTable
@@ -25,11 +25,6 @@ _MAGIC, _UNFINISHED = b"MDF     ", b"UnFinMF "
 _WHAT = "an MDF file"
 _REMOTE_MASTER, _TIME = 1 << 3, 1  # of a group of MDF 4.2, and of a master that is not one of angles or counts
 _COPIES = 3.0  # of the values, while they are read and converted
-
-
-def is_mdf(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
-    """Whether the file begins as MDF does, finished or not."""
-    return head.startswith((_MAGIC, _UNFINISHED))
 
 
 def _tables(path: Path) -> list[SignalTable]:
@@ -111,9 +106,7 @@ def _channel(group: str, signal: Any, values: np.ndarray, times: np.ndarray | No
     invalid = signal.invalidation_bits
     if invalid is not None:
         values = np.where(np.asarray(invalid, dtype=bool), np.nan, values)
-    return FileChannel(
-        group, signal.name, len(values), lambda a, b: values[a:b], unit_symbol(signal.unit), times=times
-    )
+    return FileChannel.of(group, signal.name, values, unit_symbol(signal.unit), times=times)
 
 
 def _name(group: Any, number: int) -> str:
@@ -125,4 +118,4 @@ def _text(value: object) -> str:
     return (value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)).rstrip("\0 ")
 
 
-FORMAT = Format("ASAM MDF", ("*.mf4", "*.mdf"), is_mdf, tables=_tables)
+FORMAT = Format("ASAM MDF", ("*.mf4", "*.mdf"), begins_with(_MAGIC, _UNFINISHED), tables=_tables)

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from replay.formats.arrays import tables_of
+from replay.formats.arrays import Contents, Entry, tables_of
 from replay.formats.base import Format, Selection
-from replay.formats.contents import Contents, Entry
 from replay.formats.reading import check_memory, damage_reported
 from replay.formats.signal_table import SignalTable
 

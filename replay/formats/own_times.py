@@ -10,12 +10,11 @@ import numpy as np
 
 from monitor.messages.blocks import Samples
 from replay.formats.base import RecordingError, Selection
+from replay.formats.clock import resample
 from replay.formats.columns import SECONDS, TableColumn
-from replay.formats.resampling import resample
 from replay.formats.roles import role_by_name
-from replay.formats.sentinels import without_sentinels
-from replay.formats.signal_table import SignalTable, array_reader
-from replay.formats.states import Change, Changes, at_rows, outside
+from replay.formats.signal_table import Change, Changes, SignalTable, array_reader, at_rows, outside
+from replay.formats.table_recording import without_sentinels
 from replay.formats.times import choose_time, sample_times
 
 _TIME_WORD = re.compile(r"^(?:time|t|zeit|timestamp|tid)[ _.:]+(?=.)|(?<=.)[ _.:]+(?:time|t|zeit|timestamp)$", re.I)

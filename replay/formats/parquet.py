@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.formats.base import Format, RecordingError, Selection
+from replay.formats.arrays import INDEX_IS_TIME
+from replay.formats.attributes import Sampling, Scaling, read_sampling, read_scaling
+from replay.formats.base import Format, RecordingError, begins_with
+from replay.formats.cells import DateForm, find_form, has_zone, parse_instants
 from replay.formats.columns import TableColumn, name_and_unit
-from replay.formats.contents import INDEX_IS_TIME
-from replay.formats.dates import DateForm, find_form, has_zone, parse_instants
 from replay.formats.reading import as_numbers, check_memory, damage_reported, optional
-from replay.formats.sampling import Sampling, read_sampling
-from replay.formats.scaling import Scaling, read_scaling
-from replay.formats.signal_table import SignalTable, pairs_given
-from replay.formats.states import read_states
+from replay.formats.roles import pairs_given
+from replay.formats.signal_table import SignalTable, read_states
 from replay.formats.units import unit_symbol
 
 _MAGIC = b"PAR1"
@@ -27,11 +26,6 @@ _PANDAS_INDEX = "__index_level_"
 _AT_ONCE = "is read as a whole; write smaller ones"
 _TEXT = 80.0  # bytes of a text and its place
 _DAY_NS = 86_400_000_000_000
-
-
-def is_parquet(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
-    """Whether the file begins as Parquet does."""
-    return head.startswith(_MAGIC)
 
 
 def _tables(path: Path) -> list[SignalTable]:
@@ -249,4 +243,4 @@ class _Reader:
         return self._scalings[column.position].applied(numbers)
 
 
-FORMAT = Format("Parquet", ("*.parquet", "*.pq"), is_parquet, tables=_tables)
+FORMAT = Format("Parquet", ("*.parquet", "*.pq"), begins_with(_MAGIC), tables=_tables)

@@ -1,4 +1,4 @@
-"""Roles of columns: command, measured signal and force of the actuators, given by the user or guessed by name."""
+"""Roles of columns and of channels of a live stream: given by the user or the file, or guessed by name."""
 
 from __future__ import annotations
 
@@ -9,8 +9,17 @@ from typing import NamedTuple
 
 from monitor.messages.blocks import Channel, Role
 from replay.formats.base import RecordingError, Selection
-from replay.formats.columns import COMMANDS, MEASUREDS, NAME_WORD, TableColumn, find_column, listing, words
-from replay.formats.units import unit_factor
+from replay.formats.columns import (
+    COMMANDS,
+    MEASUREDS,
+    NAME_WORD,
+    TableColumn,
+    find_column,
+    listing,
+    name_and_unit,
+    words,
+)
+from replay.formats.units import unit_factor, unit_symbol
 
 _FORCE = words("force load loadcell restoring reaction kraft effort")
 _DISPLACEMENT = "displacement"
@@ -240,3 +249,58 @@ def _pair_name(command: TableColumn, measured: TableColumn) -> str:
 
 def _distinct(names: Sequence[str], commands: Sequence[TableColumn]) -> list[str]:
     return [name if names.count(name) == 1 else command.name for name, command in zip(names, commands, strict=True)]
+
+
+def pairs_given(columns: Sequence[TableColumn], given: Mapping[int, tuple[str, str]]) -> tuple[PairColumns, ...]:
+    """Return the actuators whose command and measured signal a file gives; none where they contradict each other.
+
+    Parameters
+    ----------
+    columns : of a table.
+    given : position of a column -> its role, and the name of its actuator.
+    """
+    by_actuator: dict[str, dict[str, TableColumn]] = {}
+    for column in columns:
+        role, actuator = given.get(column.position, ("", ""))
+        if role in ("command", "measured", "force"):
+            if role in by_actuator.setdefault(actuator, {}):
+                return ()
+            by_actuator[actuator][role] = column
+    whole = {name: found for name, found in by_actuator.items() if {"command", "measured"} <= set(found)}
+    return tuple(
+        PairColumns(name or "actuator", found["command"], found["measured"], found.get("force"))
+        for name, found in whole.items()
+    )
+
+
+def live_channels(
+    names: Sequence[str],
+    units: Sequence[str],
+    roles: Sequence[tuple[str, str]],
+    *,
+    command: Sequence[str] = (),
+    measured: Sequence[str] = (),
+    force: Sequence[str] = (),
+) -> tuple[Channel, ...]:
+    """Return the channels of a stream with their roles.
+
+    Parameters
+    ----------
+    names, units : of its channels; an empty unit is that at the end of the name, if any.
+    roles : role and actuator of each, as far as the stream gives them.
+    command, measured, force : names of channels, one an actuator, or their numbers from 1.
+
+    Raises
+    ------
+    RecordingError : a channel does not exist or is named twice, or no roles can be found by the names.
+    """
+    columns = tuple(
+        TableColumn(number, own, unit_symbol(unit) or found, name)
+        for number, (name, unit) in enumerate(zip(names, units, strict=True))
+        for own, found in [name_and_unit(name)]
+    )
+    selection = Selection(command=tuple(command), measured=tuple(measured), force=tuple(force))
+    actuators = () if selection.names_columns else pairs_given(columns, dict(enumerate(roles)))
+    if not actuators:
+        actuators, _ = choose_actuators(columns, selection)
+    return as_channels(columns, actuators)

@@ -1,4 +1,4 @@
-"""Run files that the monitor records: channels, epochs, notes and alarm transitions."""
+"""Run files that the monitor records: channels, epochs, notes, alarm transitions and when no alarm was judged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.alarms.text import describe_transition
-from monitor.messages.alarms import Severity, Transition
+from monitor.messages.alarms import AlarmAction, Severity, Transition
 from monitor.messages.blocks import Event, EventKind, ResultStream, Samples, SignalBlock, Stream
 from monitor.system.files import HDF5_SIGNATURE
 from monitor.wire.sample_rate import POINTS_PER_SECOND, RateCheck, rate_contradicted
@@ -23,7 +23,6 @@ from replay.formats.recordings import ArrayRecording
 if TYPE_CHECKING:
     from monitor.recording import RunReader
     from monitor.recording.verification import Numbering
-
 
 _ROWS, _PARTS = 16, 1 << 15  # at each place of a long run: of a wide one with few rows, one eighth at most
 _MOST_TRIPS, _MOST_WARNS = 50, 10
@@ -339,3 +338,64 @@ def inspect_coarsely(path: Path, selection: Selection) -> Inspection | None:
 
 
 FORMAT = Format("run file", ("*.h5", "*.hdf5"), is_run_file, open_run_file, coarse=inspect_coarsely)
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """The times at which an alarm was not judged.
+
+    Parameters
+    ----------
+    spans : begin and end of each, s in the run; none is empty.
+    reasons : what was said, each once.
+    """
+
+    spans: tuple[tuple[float, float], ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Their total."""
+        return covered(self.spans)
+
+
+def unjudged_times(events: Iterable[tuple[Event, float]], first: float, last: float) -> dict[str, Unjudged]:
+    """Return the times at which alarms were not judged, by the name of the alarm; others are not among them.
+
+    Parameters
+    ----------
+    events : of the run, each with its time, s.
+    first, last : of the run or of a part of it, s.
+    """
+    since: dict[str, tuple[float, str]] = {}
+    found: dict[str, list[tuple[float, float, str]]] = {}
+
+    def finish(name: str, until: float) -> None:
+        begin, reason = since.pop(name, (until, ""))
+        begin, until = max(begin, first), min(until, last)
+        if until > begin:
+            found.setdefault(name, []).append((begin, until, reason))
+
+    for event, seconds in events:
+        step = event.alarm
+        if step is not None and step.action in (AlarmAction.LOSE_VALUE, AlarmAction.REGAIN_VALUE):
+            finish(step.name, seconds)
+            if step.action is AlarmAction.LOSE_VALUE:
+                since[step.name] = seconds, step.not_judged
+    for name in tuple(since):
+        finish(name, last)
+    return {
+        name: Unjudged(
+            tuple((begin, until) for begin, until, _ in spans), tuple(dict.fromkeys(reason for _, _, reason in spans))
+        )
+        for name, spans in found.items()
+    }
+
+
+def covered(spans: Iterable[tuple[float, float]]) -> float:
+    """Return the length that intervals cover together."""
+    total, reached = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, reached))
+        reached = max(reached, end)
+    return total

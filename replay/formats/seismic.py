@@ -117,7 +117,7 @@ def _channel(trace: Any, origin: Any, ids: list[str]) -> FileChannel:
     sac = trace.stats.get("sac")  # obspy rounds its interval to microseconds
     rate = rate_of(float(sac.delta), _SAC_INTERVAL) if sac else float(f"{trace.stats.sampling_rate:.9g}")
     name += f"_{rate:g}" * (ids.count(trace.id) > 1)
-    return FileChannel("", name, len(values), lambda a, b: values[a:b], rate=rate, start=start)
+    return FileChannel.of("", name, values, rate=rate, start=start)
 
 
 FORMAT = Format("miniSEED or SAC", ("*.mseed", "*.miniseed", "*.sac"), is_seismic, tables=_tables)

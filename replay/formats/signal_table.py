@@ -1,10 +1,11 @@
-"""Columns that were sampled together, from a file of any format."""
+"""Columns that were sampled together, from a file of any format, and what changes in columns of text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,68 @@ from monitor.messages.blocks import Samples
 from replay.formats.columns import TableColumn
 from replay.formats.reading import check_memory
 from replay.formats.roles import PairColumns
-from replay.formats.states import Changes
+
+_MOST = 1000  # changes of a column
+_LONGEST = 200  # characters of one
+_LISTED = 6
+
+
+class Change(NamedTuple):
+    """What a column of text changes to, ``mode: ramp``, at a row of a table; `origin` and `number` are unique in it.
+
+    A marker is an event at an instant of its own; the others are in force until the next of their origin.
+    """
+
+    row: int
+    text: str
+    origin: str = ""
+    number: int = 0
+    is_marker: bool = False
+
+
+Changes = tuple[Change, ...]
+
+
+def read_states(
+    columns: Mapping[str, Sequence[object]], *, markers: bool = False, origin: str = ""
+) -> tuple[Changes, tuple[str, ...]]:
+    """Return the changes of columns of text by their names, and notes on them; empty cells change nothing.
+
+    A column that changes more than a thousand times, or at every second row, has no states and is left out; of
+    `markers` each is an event, also one that is repeated. `origin` is of one column; by default its name.
+    """
+    found: list[Change] = []
+    kept, left_out = [], []
+    for name, cells in columns.items():
+        texts = np.array([cell.strip() if isinstance(cell, str) else "" for cell in cells], dtype=object)
+        there = np.flatnonzero(texts != "")
+        changed = np.ones(len(there), dtype=bool)
+        changed[1:] = markers or texts[there[1:]] != texts[there[:-1]]
+        rows = there[changed].tolist()
+        if len(rows) > (_MOST if markers else min(_MOST, len(texts) // 2)):
+            left_out.append(name)
+            continue
+        found += [Change(r, f"{name}: {texts[r][:_LONGEST]}", origin or name, r, markers) for r in rows]
+        kept.append(f"{name} ({len(rows)})")
+    notes = [f"columns of text are kept as events, one a change: {_listed(kept)}"] if kept else []
+    notes += [f"left out, columns of text: {_listed(left_out)}"] if left_out else []
+    return tuple(sorted(found)), tuple(notes)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _LISTED
+    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def at_rows(changes: Changes, rows: Iterable[int]) -> Changes:
+    """Return changes at other rows, one each."""
+    return tuple(change._replace(row=int(row)) for row, change in zip(rows, changes, strict=True))
+
+
+def outside(count: int) -> tuple[str, ...]:
+    """Return the note on events that are not kept."""
+    what = "markers or changes of state are" if count > 1 else "marker or change of state is"
+    return (f"left out: {count} {what} before or after the record",) if count else ()
 
 
 def row_place(row: int) -> str:
@@ -96,25 +158,3 @@ def array_reader(
         return np.take(values[begin:end], at, axis=1)
 
     return read
-
-
-def pairs_given(columns: Sequence[TableColumn], given: Mapping[int, tuple[str, str]]) -> tuple[PairColumns, ...]:
-    """Return the actuators whose command and measured signal a file gives; none where they contradict each other.
-
-    Parameters
-    ----------
-    columns : of a table.
-    given : position of a column -> its role, and the name of its actuator.
-    """
-    by_actuator: dict[str, dict[str, TableColumn]] = {}
-    for column in columns:
-        role, actuator = given.get(column.position, ("", ""))
-        if role in ("command", "measured", "force"):
-            if role in by_actuator.setdefault(actuator, {}):
-                return ()
-            by_actuator[actuator][role] = column
-    whole = {name: found for name, found in by_actuator.items() if {"command", "measured"} <= set(found)}
-    return tuple(
-        PairColumns(name or "actuator", found["command"], found["measured"], found.get("force"))
-        for name, found in whole.items()
-    )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.formats.base import Format, RecordingError, Selection
+from replay.formats.base import Format, RecordingError, begins_with
 from replay.formats.channels import MICROSECONDS, FileChannel, TextChannel, paused_times, pauses, tables_of_channels
 from replay.formats.reading import CUT_SHORT, as_numbers, damage_reported, optional
 from replay.formats.signal_table import SignalTable
@@ -24,11 +24,6 @@ _UNKNOWN = (1 << 64) - 1
 _WHAT = "a TDMS file"
 _YEAR = 365 * 86400  # s
 _UNITS = ("unit_string", "NI_UnitDescription", "Unit", "unit")
-
-
-def is_tdms(path: Path, head: bytes, selection: Selection) -> bool:  # noqa: ARG001 the signature of Format
-    """Whether the file begins with a segment of TDMS, or with one of an index."""
-    return head.startswith((_MAGIC, _INDEX))
 
 
 def _cut(path: Path) -> bool:
@@ -169,4 +164,4 @@ def _rows(path: Path, group: str, name: str, day: int | None) -> Callable[[int, 
     return read
 
 
-FORMAT = Format("LabVIEW TDMS", ("*.tdms",), is_tdms, tables=_tables)
+FORMAT = Format("LabVIEW TDMS", ("*.tdms",), begins_with(_MAGIC, _INDEX), tables=_tables)

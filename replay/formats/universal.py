@@ -72,13 +72,13 @@ def _channel(path: Path, name: str, found: Mapping[str, Any]) -> FileChannel:
     about = {key: found[key] for key in ("id1", "id2", "id3") if _given(found, key)}
     if found["abscissa_spacing"] == 0:
         times = scale * np.asarray(found["x"], dtype=np.float64)
-        return FileChannel("", name, len(values), lambda a, b: values[a:b], unit, times=times)
+        return FileChannel.of("", name, values, unit, times=times)
     step = scale * float(found["abscissa_inc"])
     if not step > 0.0:
         raise RecordingError(f"{path}: the interval of {name} is {step:g} s")
     start = scale * float(found["abscissa_min"])
     rate = rate_of(step, _INTERVAL_DIGITS)
-    return FileChannel("", name, len(values), lambda a, b: values[a:b], unit, rate, start, about=about)
+    return FileChannel.of("", name, values, unit, rate=rate, start=start, about=about)
 
 
 def rate_of(step: float, rounding: float) -> float:

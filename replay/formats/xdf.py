@@ -157,17 +157,7 @@ def _tables(path: Path) -> list[SignalTable]:
             for number in range(values.shape[1]):
                 label, unit, scales = described.get(number, (f"{name}_{number + 1}", "", {}))
                 column = values[:, number].astype(np.float64)
-                channels.append(
-                    FileChannel(
-                        name,
-                        label,
-                        len(column),
-                        lambda a, b, v=column: v[a:b],  # type: ignore[misc]
-                        unit_symbol(unit),
-                        times=times,
-                        about=scales,
-                    )
-                )
+                channels.append(FileChannel.of(name, label, column, unit_symbol(unit), times=times, about=scales))
     return tables_of_channels(path, channels, notes, left_out, texts, cut=cut)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from monitor.messages.blocks import Samples, SignalBlock
 from monitor.messages.recordings import ColumnGuess, Description, FileColumn, Overview, RecordedEvent
 from replay.formats import ArrayRecording, Recording, Selection, inspect_recording
-from replay.formats.computed import ComputedRecording
 from replay.formats.joined import open_joined
+from replay.formats.recordings import ComputedRecording
 from replay.formats.run_file import RunRecording
 
 _BLOCK = 1 << 14

@@ -9,7 +9,7 @@ from math import ceil, inf
 
 from monitor.messages.blocks import Event, SignalBlock
 from replay.formats.base import Recording, RecordingError
-from replay.formats.computed import ComputedRecording
+from replay.formats.recordings import ComputedRecording
 
 _CLOCK_ROUNDING = 1e-9  # s; no sleep for less
 
@@ -243,7 +243,6 @@ class RecordingPlayer:
     epoch : number of the first pass; by default the wall clock in nanoseconds.
     pacer : used instead of one with `speed`.
     live_time : times of each pass start at the wall clock of its first block, instead of the recording's own times.
-    time_offset : s to add to that.
     now : the wall clock, s since 1970.
 
     Raises
@@ -262,7 +261,6 @@ class RecordingPlayer:
         epoch: int | None = None,
         pacer: Pacer | None = None,
         live_time: bool = False,
-        time_offset: float = 0.0,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._recording = recording
@@ -272,7 +270,7 @@ class RecordingPlayer:
         if block_length is not None and block_length < 1:
             raise ValueError(f"block length {block_length}: must be at least 1 sample")
         self._block_length = block_length
-        self._date = (lambda: now() + time_offset) if live_time else None
+        self._date = now if live_time else None
         self._paused = False
         self._ended = False
         self._base = 0.0  # position of the pacer at the first sample of this pass

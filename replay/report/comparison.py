@@ -16,7 +16,7 @@ from monitor.text.numbers import DASH, plus_minus
 from replay.assessment.results import milliseconds
 from replay.assessment.statistics import is_moving
 from replay.comparison import P_MEANING, ActuatorComparison, AssessedRun, Quantity, RunComparison, chance_text
-from replay.comparison.stretch import TrackedPart
+from replay.comparison.quantities import TrackedPart
 from replay.report.figures import Figure
 from replay.report.svg import Curve, Row, rows_figure
 from replay.report.tables import SettingTables, Table, setting_tables

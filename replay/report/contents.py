@@ -18,7 +18,7 @@ from monitor.messages.blocks import Channel, Event, EventKind, Samples
 from monitor.text.numbers import DASH, number, percent
 from replay import Progress, silent
 from replay.assessment import Assessment, PairAssessment
-from replay.assessment.record_signals import RecordSignals, read_signals
+from replay.assessment.record_survey import RecordSignals, read_signals
 from replay.assessment.summary import recording_start
 from replay.assessment.wording import (
     change_words,
@@ -29,9 +29,8 @@ from replay.assessment.wording import (
     worst_actuator,
 )
 from replay.formats import Recording
-from replay.formats.judgement import Unjudged, covered, unjudged_times
 from replay.formats.parts import RecordingPart
-from replay.formats.run_file import RunRecording
+from replay.formats.run_file import RunRecording, Unjudged, covered, unjudged_times
 from replay.report.figures import (
     Figure,
     recorded_reliability,

@@ -13,7 +13,7 @@ from monitor.messages.blocks import ratio_unit, units_differ
 from monitor.messages.headline import HEADLINE, LABELS
 from monitor.messages.transfer import TransferBlock
 from replay.assessment import Assessment, PairAssessment
-from replay.assessment.record_signals import RecordSignals
+from replay.assessment.record_survey import RecordSignals
 from replay.assessment.warnings import is_closed_loop
 from replay.formats import Recording
 from replay.formats.parts import RecordingPart

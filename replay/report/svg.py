@@ -257,8 +257,8 @@ def _opening(title: str, description: str, height: float, x_range: tuple[float, 
     return f"<svg viewBox='0 0 {WIDTH:g} {height:g}' role='img' aria-label='{label}'{data}>"
 
 
-def _label(x: float, y: float, text: str, style: str = "name", anchor: str = "middle", more: str = "") -> str:
-    return f"<text class='{style}' x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}'{more}>{_text(text)}</text>"
+def _label(x: float, y: float, text: str, style: str = "name", anchor: str = "middle") -> str:
+    return f"<text class='{style}' x='{x:.1f}' y='{y:.1f}' text-anchor='{anchor}'>{_text(text)}</text>"
 
 
 def _text(text: str) -> str:

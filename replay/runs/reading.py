@@ -22,8 +22,7 @@ from monitor.system.safe_text import printable
 from replay.assessment.statistics import headline_of
 from replay.assessment.summary import start_of, time_of_delay
 from replay.formats.base import EpochStart, sample_numbers
-from replay.formats.judgement import covered, unjudged_times
-from replay.formats.run_file import epoch_starts
+from replay.formats.run_file import covered, epoch_starts, unjudged_times
 
 _SEPARATOR = "; "
 # rows of results that are read at once; of these only the columns below are kept

@@ -16,8 +16,7 @@ import numpy as np
 from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay import Progress, silent
 from replay.formats.base import Recording
-from replay.formats.computed import ComputedRecording
-from replay.formats.recordings import ArrayRecording
+from replay.formats.recordings import ArrayRecording, ComputedRecording
 from replay.workers import Workers, run_in_order
 from sim.ensembles import EnsembleModel, Experiment, realization_block
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from monitor.messages.blocks import Channel, Role, Samples, Stream
 from replay.formats.base import Recording
-from replay.formats.computed import ComputedRecording
-from replay.formats.recordings import ArrayRecording
+from replay.formats.recordings import ArrayRecording, ComputedRecording
 from replay.simulations.models import PAPER_CASES, Simulation
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from monitor.transport.lsl.library import DescribedChannel, StreamAddress, descr
 from monitor.transport.lsl.source import ClockOffsets
 from monitor.wire.sample_numbering import SampleNumbering
 from replay.formats.base import RecordingError
-from replay.formats.live import live_channels
+from replay.formats.roles import live_channels
 
 RATE = 1000.0
 

@@ -21,7 +21,7 @@ from monitor.transport.base import TransportError
 from monitor.transport.lsl import library
 from monitor.transport.lsl.sink import LslSink
 from monitor.transport.lsl.source import LslSource
-from replay.formats.live import live_channels
+from replay.formats.roles import live_channels
 from tests.e2e.lsl_programs import network
 
 RATE = 1000.0

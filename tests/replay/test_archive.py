@@ -19,7 +19,7 @@ from monitor.__main__ import main
 from replay import Progress
 from replay.archive import Archive, assess_archive, find_files
 from replay.archive.table import write_table
-from replay.workers.processes import ProcessWorkers
+from replay.workers import ProcessWorkers
 from tests.replay.worker_tasks import ThreadWorkers
 
 GIVEN = {"window": 1.0, "measures": ("fdb", "paei")}
@@ -301,9 +301,3 @@ def test_an_empty_folder_is_named(tmp_path: Path) -> None:
     assert find_files([tmp_path], tmp_path / "t.csv") == []
     with pytest.raises(ValueError, match="missing: no such file or directory"):
         find_files([tmp_path / "missing"], tmp_path / "t.csv")
-
-
-def test_a_folder_that_does_not_exist_is_named(tmp_path: Path, capsys) -> None:
-    missing = tmp_path / "missing"
-    assert main(["assess", str(missing), "--out", str(tmp_path / "t.csv")]) == 2
-    assert capsys.readouterr().err == f"synchroscope assess: {missing}: no such file or directory\n"

@@ -23,7 +23,7 @@ from cryptography.x509.oid import NameOID
 
 from monitor.__main__ import main
 from replay.archive import Archive, assess_archive
-from replay.workers.cluster import ClusterWorkers
+from replay.workers import ClusterWorkers
 from tests.replay.worker_tasks import ThreadWorkers
 
 distributed = pytest.importorskip("distributed")

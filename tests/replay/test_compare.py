@@ -14,7 +14,7 @@ from monitor.__main__ import main
 from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.comparison import AssessedRun, Quantity, Tolerance, assess_run, compare_runs, parse_tolerance
-from replay.comparison.stretch import Estimate
+from replay.comparison.quantities import Estimate
 from replay.formats import ArrayRecording
 
 SETTINGS = IndicatorSettings(window=1.0)

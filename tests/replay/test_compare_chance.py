@@ -13,7 +13,7 @@ from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import assess
 from replay.comparison import AssessedRun, Quantity, assess_run, compare_runs
-from replay.comparison.stretch import TrackedPart, compare_parts
+from replay.comparison.quantities import TrackedPart, compare_parts
 from replay.formats import ArrayRecording
 from replay.formats.parts import RecordingPart
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from monitor.messages.blocks import Channel, Role, Stream
-from replay.formats.computed import ComputedRecording
+from replay.formats.recordings import ComputedRecording
 from replay.playback.description import describe_recording
 from replay.simulations import simulation
 from sim.laboratory.plants import BenchmarkPlant

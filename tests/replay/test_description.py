@@ -300,16 +300,6 @@ def test_openfresco_halves_are_described_together(records: Records) -> None:
     assert len(uneasy.columns) == 2
 
 
-def test_records_of_a_shaker_ask_for_their_columns(records: Records) -> None:
-    for path in sorted(records.shaker.glob("*.csv")):
-        told = open_described(path)[0]
-        assert (told.guess, len(told.columns)) == (None, 10)
-        chosen = open_described(path, Selection(("shaker_front_cmd_V",), ("laser_front_mm",)), 1000)[0]
-        assert chosen.sample_rate == 10_000.0
-        assert chosen.overview is not None
-        assert len(chosen.overview.seconds) <= 1000
-
-
 def restarted(path: Path, n_starts: int) -> Path:
     """Record that many starts of a rig, ten samples each, every one with its event."""
     writer = RunWriter(path, {})

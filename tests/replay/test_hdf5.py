@@ -10,22 +10,12 @@ import pytest
 import scipy.io
 
 import replay.formats.table_recording
-from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
+from replay.formats import RecordingError, Selection, inspect_recording, open_recording
+from tests.replay.column_files import samples
 from tests.replay.test_mat import RATE, xpc
 from tests.replay.written_formats import NAMES, TIMES, UNITS, matlab_73, run_samples, written
 
 MATLABS_OWN = Path(scipy.io.matlab.__file__).parent / "tests" / "data" / "testhdf5_7.4_GLNX86.mat"
-
-
-def samples(recording: Recording) -> np.ndarray:
-    return np.concatenate([block.samples for block in recording.blocks(100)])
-
-
-@pytest.mark.skipif(not MATLABS_OWN.is_file(), reason="scipy is installed without its tests")
-def test_a_vector_that_matlab_wrote() -> None:
-    recording = open_recording(MATLABS_OWN, Selection(rate=10.0))
-    np.testing.assert_array_equal(samples(recording)[:, 0], np.arange(9) * np.pi / 4)
-    assert inspect_recording(MATLABS_OWN)[0].name == "MATLAB 7.3"
 
 
 def test_units_are_symbols_and_unknown_ones_are_texts(tmp_path: Path) -> None:
@@ -98,7 +88,7 @@ def test_what_was_never_written_is_reported(tmp_path: Path) -> None:
     assert "measured: 6 of its 10 chunks were never written, and read as its fill value" in notes
 
 
-@pytest.mark.parametrize("name", ["hdf5", "hdf5-checked", "mat-7.3"])
+@pytest.mark.parametrize("name", ["hdf5", "hdf5-checked", "mat-7.3", "tdms", "parquet"])
 def test_a_large_file_is_read_piece_by_piece(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = written(tmp_path, name)
     whole = open_recording(path)

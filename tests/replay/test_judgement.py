@@ -14,7 +14,7 @@ from monitor.messages.alarms import AlarmAction, AlarmState, Severity, Transitio
 from monitor.messages.blocks import Channel, Event, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
 from replay.formats import open_recording
-from replay.formats.judgement import covered, unjudged_times
+from replay.formats.run_file import covered, unjudged_times
 from replay.report.contents import report_contents
 from replay.runs.reading import read_row
 

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from replay.formats import Recording, RecordingError, Selection, open_recording
+from tests.replay import column_files
 from tests.replay import test_laboratory_files as files
 from tests.replay import test_own_times as own_times
-from tests.replay.known_motion import RATE, TIMES, N, check_delay, command, measured
+from tests.replay.column_files import MOTION, mcap
+from tests.replay.known_motion import RATE, TIMES, N, check_delay, measured
 from tests.replay.test_formats_of_fields import seismic
-from tests.replay.test_loggers import mcap
 from tests.replay.written_formats import uff, uff_sets, xdf_chunk, xdf_footer, xdf_samples, xdf_stream
 
-MOTION = {"command": command(TIMES), "measured": measured(TIMES)}
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 Columns = dict[str, "np.ndarray | list[str]"]
 
@@ -62,8 +62,7 @@ def _xdf(path: Path, columns: Columns) -> None:
 
 
 WRITERS: dict[str, tuple[str, Callable[[Path, Columns], None]]] = {
-    **files.WRITERS,
-    "mcap": (".mcap", files._mcap),
+    **column_files.WRITERS,
     "lvm": (".lvm", _lvm),
     "xdf": (".xdf", _xdf),
     "mdf": (".mf4", _mdf),
@@ -188,6 +187,7 @@ def outcome(name: str, kind: str, folder: Path) -> str:
     told = _told(recording, kind)
     # what is not as it was written, or not there, is told
     assert told or (np.isfinite(samples).all() and len(samples) == N), recording.notes
+    assert (getattr(recording, "outcome", "") == "truncated") == (told and kind == "cut")
     return "noted" if told else "read"
 
 

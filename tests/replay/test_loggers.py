@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
 import nptdms
 import numpy as np
 import pytest
-from mcap.writer import Writer
 from nptdms import ChannelObject, GroupObject, TdmsWriter
 
-import replay.formats.recordings
-import replay.formats.table_recording
 from monitor.messages.blocks import Role
-from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
+from replay.formats import RecordingError, Selection, inspect_recording, open_recording
 from replay.formats.reading import CUT_SHORT
+from tests.replay.column_files import mcap, samples
 from tests.replay.written_formats import (
     NAMES,
     RATE,
@@ -33,10 +30,6 @@ from tests.replay.written_formats import (
 LABVIEWS_OWN = Path(nptdms.__file__).parent / "test" / "data"
 needs_labviews_own = pytest.mark.skipif(not LABVIEWS_OWN.is_dir(), reason="npTDMS is installed without its tests")
 XDF = b"XDF:" + xdf_chunk(1, b"<?xml version='1.0'?><info><version>1.0</version></info>")
-
-
-def samples(recording: Recording) -> np.ndarray:
-    return np.concatenate([block.samples for block in recording.blocks(100)])
 
 
 @needs_labviews_own
@@ -136,31 +129,6 @@ def test_a_wrong_index_beside_a_tdms_file_is_not_used(tmp_path: Path) -> None:
     whole = samples(open_recording(written(tmp_path, "tdms")))
     (tmp_path / "run.tdms_index").write_bytes(b"TDSh" + bytes(60))
     np.testing.assert_array_equal(samples(open_recording(tmp_path / "run.tdms")), whole)
-
-
-def test_a_large_tdms_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = samples(open_recording(written(tmp_path, "tdms")))
-    monkeypatch.setattr(replay.formats.table_recording, "_IN_MEMORY", 1000)
-    monkeypatch.setattr(replay.formats.recordings, "_PIECE", 777)
-    np.testing.assert_array_equal(samples(open_recording(tmp_path / "run.tdms")), whole)
-
-
-def mcap(path: Path, topics: dict[str, list[tuple[int, object]]], encoding: str = "json") -> Path:
-    """Write messages by topic, each with its log time in ns; the topic /signals as Synchroscope exports it."""
-    with path.open("wb") as file:
-        writer = Writer(file)
-        writer.start()
-        for topic, messages in topics.items():
-            about = {
-                f"a.{key}": json.dumps({"name": name, "unit": "mm", "role": role, "actuator": "a"})
-                for key, name, role in (("c", "sent", "command"), ("m", "came", "measured"))
-                if topic == "/signals"
-            }
-            channel = writer.register_channel(topic, encoding, 0, about)
-            for time, message in messages:
-                writer.add_message(channel, time, json.dumps(message).encode(), time)
-        writer.finish()
-    return path
 
 
 def test_roles_names_and_units_that_an_mcap_file_gives(tmp_path: Path) -> None:

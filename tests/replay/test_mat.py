@@ -13,24 +13,22 @@ import numpy as np
 import pytest
 import scipy.io
 
-from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
+from replay.formats import RecordingError, Selection, inspect_recording, open_recording
 from replay.formats.mat import check_elements
-from tests.records import Records
+from tests.replay.column_files import samples
 
 MATLABS_OWN = Path(scipy.io.matlab.__file__).parent / "tests" / "data"
 needs_matlabs_own = pytest.mark.skipif(not MATLABS_OWN.is_dir(), reason="scipy is installed without its tests")
 RATE = 1024.0
 
 
-def samples(recording: Recording) -> np.ndarray:
-    return np.concatenate([block.samples for block in recording.blocks(100)])
-
-
 @needs_matlabs_own
-@pytest.mark.parametrize("release", ["4.2c_SOL2", "6.1_SOL2", "6.5.1_GLNX86", "7.1_GLNX86", "7.4_GLNX86"])
+@pytest.mark.parametrize(
+    "release", ["4.2c_SOL2", "6.1_SOL2", "6.5.1_GLNX86", "7.1_GLNX86", "7.4_GLNX86", "hdf5_7.4_GLNX86"]
+)
 def test_a_vector_that_matlab_wrote(release: str) -> None:
     """MATLAB's line 0:pi/4:2*pi, by the readme of scipy's files."""
-    path = MATLABS_OWN / f"testdouble_{release}.mat"
+    path = MATLABS_OWN / f"test{'' if release.startswith('hdf5') else 'double_'}{release}.mat"
     with pytest.raises(RecordingError, match="no column of times: name it with --time NAME or give --rate HZ"):
         open_recording(path)
     recording = open_recording(path, Selection(rate=10.0))
@@ -161,17 +159,6 @@ def test_a_matrix_by_rows_is_turned_and_reported(tmp_path: Path) -> None:
     np.testing.assert_array_equal(samples(recording), values[1:].T)
     assert "log: each of its 3 rows is a channel" in recording.notes
     assert "left out, not numbers by rows and columns: A (2 x 3 x 4)" in recording.notes
-
-
-def test_a_shakers_record_in_a_mat_file_is_that_of_its_text(tmp_path: Path, records: Records) -> None:
-    chosen = Selection(("shaker_front_cmd_V",), ("laser_front_mm",), ("force_front_N",))
-    for path in sorted(records.shaker.glob("*.csv")):
-        header = path.read_text().splitlines()[0].split(",")
-        values = np.loadtxt(path, delimiter=",", skiprows=1)
-        scipy.io.savemat(tmp_path / "s.mat", dict(zip(header, values.T[:, :, None], strict=True)))
-        text, mat = open_recording(path, chosen), open_recording(tmp_path / "s.mat", chosen)
-        assert (mat.stream.channels, mat.stream.sample_rate) == (text.stream.channels, text.stream.sample_rate)
-        np.testing.assert_array_equal(samples(mat), samples(text))
 
 
 def xpc(dofs: int, *, ats: bool, n: int = 400) -> tuple[np.ndarray, dict[str, slice]]:

@@ -12,8 +12,9 @@ import pytest
 import scipy.io
 
 from replay.formats import RecordingError, Selection, open_recording
+from tests.replay import column_files
+from tests.replay.column_files import mcap
 from tests.replay.known_motion import RATE, TIMES, N, check_delay, command, measured, refusal
-from tests.replay.test_loggers import mcap
 from tests.replay.written_formats import matlab_73, xdf_chunk, xdf_footer, xdf_samples, xdf_stream
 
 Writer = Callable[[Path, np.ndarray, np.ndarray], None]
@@ -43,12 +44,14 @@ def _variables(one: np.ndarray, other: np.ndarray) -> dict[str, np.ndarray]:
     return {"t_command": one, "command": command(one), "t_measured": other, "measured": measured(other)}
 
 
+def _named(name: str) -> tuple[str, Writer]:
+    """Return the suffix of a format, and what writes two signals with times that bear their names."""
+    suffix, write = column_files.WRITERS[name]
+    return suffix, lambda path, one, other: write(path, _variables(one, other))
+
+
 def _structs(one: np.ndarray, other: np.ndarray) -> dict[str, dict[str, np.ndarray]]:
     return {"command": {"Time": one, "Data": command(one)}, "measured": {"Time": other, "Data": measured(other)}}
-
-
-def _mat(path: Path, one: np.ndarray, other: np.ndarray) -> None:
-    scipy.io.savemat(path, _variables(one, other))
 
 
 def _mat_structs(path: Path, one: np.ndarray, other: np.ndarray) -> None:
@@ -59,26 +62,12 @@ def _mat_numbered(path: Path, one: np.ndarray, other: np.ndarray) -> None:
     scipy.io.savemat(path, {"t1": one, "command": command(one), "t2": other, "measured": measured(other)})
 
 
-def _mat73(path: Path, one: np.ndarray, other: np.ndarray) -> None:
-    matlab_73(path, {n: v[:, None] for n, v in _variables(one, other).items()})
-
-
 def _mat73_structs(path: Path, one: np.ndarray, other: np.ndarray) -> None:
     matlab_73(path, {n: {k: v[:, None] for k, v in s.items()} for n, s in _structs(one, other).items()})
 
 
-def _npz(path: Path, one: np.ndarray, other: np.ndarray) -> None:
-    np.savez(path, **_variables(one, other))
-
-
 def _npz_letters(path: Path, one: np.ndarray, other: np.ndarray) -> None:
     np.savez(path, t_c=one, x_c=command(one), t_m=other, x_m=measured(other))
-
-
-def _hdf5(path: Path, one: np.ndarray, other: np.ndarray) -> None:
-    with h5py.File(path, "w") as file:
-        for name, values in _variables(one, other).items():
-            file[name] = values
 
 
 def _hdf5_starts(path: Path, one: np.ndarray, other: np.ndarray) -> None:
@@ -88,22 +77,12 @@ def _hdf5_starts(path: Path, one: np.ndarray, other: np.ndarray) -> None:
             file[name].attrs["dt"], file[name].attrs["t0"] = np.median(np.diff(times)), times[0]
 
 
-def _json(path: Path, one: np.ndarray, other: np.ndarray) -> None:
-    path.write_text(json.dumps({n: v.tolist() for n, v in _variables(one, other).items()}))
-
-
 def _json_starts(path: Path, one: np.ndarray, other: np.ndarray) -> None:
     channels = {
         name: {"values": values.tolist(), "unit": "mm", "t0": times[0], "sample_rate": 1 / np.median(np.diff(times))}
         for name, times, values in (("command", one, command(one)), ("measured", other, measured(other)))
     }
     path.write_text(json.dumps(channels))
-
-
-def _parquet(path: Path, one: np.ndarray, other: np.ndarray) -> None:
-    import pandas as pd
-
-    pd.DataFrame({n: pd.Series(v) for n, v in _variables(one, other).items()}).to_parquet(path)
 
 
 def _tdms(groups: tuple[str, str]) -> Writer:
@@ -155,18 +134,18 @@ WRITERS: dict[str, tuple[str, Writer]] = {
     "csv, named": (".csv", _csv(("command_time", "command", "Time measured [s]", "measured"))),
     "csv, times after signals": (".csv", _csv(("command", "Time", "measured", "Time"))),
     "csv, unit": (".csv", _csv(("time (command)", "command", "time (measured)", "measured"))),
-    "mat": (".mat", _mat),
+    "mat": _named("mat"),
     "mat, structs": (".mat", _mat_structs),
     "mat, numbered": (".mat", _mat_numbered),
-    "mat 7.3": (".mat", _mat73),
+    "mat 7.3": _named("mat 7.3"),
     "mat 7.3, structs": (".mat", _mat73_structs),
-    "npz": (".npz", _npz),
+    "npz": _named("npz"),
     "npz, letters": (".npz", _npz_letters),
-    "hdf5": (".h5", _hdf5),
+    "hdf5": _named("hdf5"),
     "hdf5, starts": (".h5", _hdf5_starts),
-    "json": (".json", _json),
+    "json": _named("json"),
     "json, starts": (".json", _json_starts),
-    "parquet": (".parquet", _parquet),
+    "parquet": _named("parquet"),
     "tdms, one group": (".tdms", _tdms(("g", "g"))),
     "tdms, two groups": (".tdms", _tdms(("controller", "daq"))),
     "tdms, instants": (".tdms", _tdms_instants),

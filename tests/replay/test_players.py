@@ -170,10 +170,10 @@ def test_gaps_are_passed_on() -> None:
 
 def test_live_time_dates_the_first_sample_today() -> None:
     wall = iter([1e9, 1e9 + 1, 1e9 + 2])
-    player, _ = paced(record(20), block_length=10, live_time=True, time_offset=0.5, now=lambda: next(wall), loop=True)
+    player, _ = paced(record(20), block_length=10, live_time=True, now=lambda: next(wall), loop=True)
     blocks = drain(player, 0.1, calls=4)
-    assert [b.time for b in blocks[:2]] == pytest.approx([1e9 + 1.5, 1e9 + 1.6])
-    assert blocks[2].time == pytest.approx(1e9 + 2.5)
+    assert [b.time for b in blocks[:2]] == pytest.approx([1e9 + 1.0, 1e9 + 1.1])
+    assert blocks[2].time == pytest.approx(1e9 + 2.0)
     assert blocks[0].stream.epoch == 10**18
 
 

@@ -7,13 +7,10 @@ import pytest
 
 from monitor.messages.blocks import Role
 from replay.assessment.record_passes import whole_records
-from replay.formats import ArrayRecording, Recording, RecordingError, Selection, open_recording
+from replay.formats import ArrayRecording, RecordingError, Selection, open_recording
 from tests.oracles import whole_record as oracle
 from tests.records import Records
-
-
-def samples(recording: Recording) -> np.ndarray:
-    return np.concatenate([block.samples for block in recording.blocks(100)])
+from tests.replay.column_files import samples
 
 
 @pytest.mark.parametrize("half", ["Elmt_ctrlDsp_Ref.out", "Elmt_daqDsp_Ref.out"])

@@ -12,7 +12,7 @@ from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import record_passes, record_survey
 from replay.assessment.record_passes import dominant_frequencies, whole_records
 from replay.assessment.record_survey import survey_record
-from replay.assessment.running_figures import ConstantRuns, ExtremeValue, Moments
+from replay.assessment.signal_checks import ConstantRuns, ExtremeValue, Moments
 from replay.formats import ArrayRecording, parts
 from replay.formats.parts import longest_gap_free_segment
 from tests.oracles import whole_record as oracle

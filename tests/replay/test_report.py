@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
+import signal
 from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -27,7 +29,7 @@ from monitor.messages.blocks import (
 )
 from monitor.recording import RunWriter
 from replay.assessment import assess
-from replay.assessment.record_signals import read_signals
+from replay.assessment.record_survey import read_signals
 from replay.assessment.warnings import WORST_FIRST
 from replay.assessment.wording import unresolved_transfer
 from replay.formats import ArrayRecording, open_recording
@@ -362,6 +364,19 @@ def test_of_a_recording_that_becomes_unreadable_its_name_is_given(tmp_path, caps
     error = "gone.h5: can't read data (file read failed: time = today , error message = 'i/o')"
     assert capsys.readouterr().err == f"synchroscope {command[0]}: {error}\n"
     assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", [["report"], ["compare", "good.h5"]])
+def test_a_stop_leaves_the_page_of_before(tmp_path, capsys, monkeypatch, command, number) -> None:
+    monkeypatch.chdir(tmp_path)
+    record_run(Path("good.h5"), duration=8.0)
+    Path("page.html").write_text("the previous page")
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr(RunRecording, "blocks", lambda *_: os.kill(os.getpid(), number))
+    assert main([*command, "good.h5", "-o", "page.html", "--overwrite"]) == 130
+    assert capsys.readouterr().err == f"synchroscope {command[0]}: interrupted; nothing was written\n"
+    assert sorted(tmp_path.iterdir()) == before and Path("page.html").read_text() == "the previous page"
 
 
 def test_many_actuators_make_a_page_of_some_megabytes(tmp_path, capsys) -> None:

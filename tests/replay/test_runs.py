@@ -32,8 +32,7 @@ from monitor.recording.queues import Backlog, NoteQueue
 from monitor.recording.run_files import RunFiles
 from replay.export import export
 from replay.runs import index as index_module
-from replay.runs.index import INDEX_NAME, Listing, cache_index, list_runs
-from replay.runs.query import instant, ordered, read_filter, selected
+from replay.runs.index import INDEX_NAME, Listing, cache_index, instant, list_runs, ordered, read_filter, selected
 from tests.replay.exported_run import record
 
 RATE, EVERY = 100.0, 10

@@ -11,16 +11,10 @@ import pytest
 import scipy.io
 from pyarrow import parquet
 
-import replay.formats.recordings
-import replay.formats.table_recording
 from monitor.messages.blocks import Role
-from replay.formats import Recording, RecordingError, Selection, inspect_recording, open_recording
+from replay.formats import RecordingError, Selection, inspect_recording, open_recording
 from tests.records import Records
-from tests.replay.written_formats import written
-
-
-def samples(recording: Recording) -> np.ndarray:
-    return np.concatenate([block.samples for block in recording.blocks(100)])
+from tests.replay.column_files import samples, write_columns
 
 
 def as_json(path: Path, content: object) -> Path:
@@ -28,15 +22,16 @@ def as_json(path: Path, content: object) -> Path:
     return path
 
 
-def test_a_shakers_record_in_an_npz_file_is_that_of_its_text(tmp_path: Path, records: Records) -> None:
+@pytest.mark.parametrize("name", ["npz", "mat"])
+def test_a_shakers_record_in_another_file_is_that_of_its_text(tmp_path: Path, records: Records, name: str) -> None:
     chosen = Selection(("shaker_front_cmd_V",), ("laser_front_mm",), ("force_front_N",))
     for path in sorted(records.shaker.glob("*.csv")):
         header = path.read_text().splitlines()[0].split(",")
         values = np.loadtxt(path, delimiter=",", skiprows=1)
-        np.savez(tmp_path / "s.npz", **dict(zip(header, values.T, strict=True)))
-        text, npz = open_recording(path, chosen), open_recording(tmp_path / "s.npz", chosen)
-        assert (npz.stream.channels, npz.stream.sample_rate) == (text.stream.channels, text.stream.sample_rate)
-        np.testing.assert_array_equal(samples(npz), samples(text))
+        other = write_columns(tmp_path, name, dict(zip(header, values.T, strict=True)))
+        text, found = open_recording(path, chosen), open_recording(other, chosen)
+        assert (found.stream.channels, found.stream.sample_rate) == (text.stream.channels, text.stream.sample_rate)
+        np.testing.assert_array_equal(samples(found), samples(text))
 
 
 def test_objects_in_an_npz_file_are_left_out_and_never_unpickled(tmp_path: Path) -> None:
@@ -124,13 +119,6 @@ def test_an_index_of_pandas_is_the_time(tmp_path: Path) -> None:
     frame.reset_index(drop=True).to_parquet(tmp_path / "r.parquet")
     with pytest.raises(RecordingError, match="no column of times"):
         open_recording(tmp_path / "r.parquet")
-
-
-def test_a_large_parquet_file_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = samples(open_recording(written(tmp_path, "parquet")))
-    monkeypatch.setattr(replay.formats.table_recording, "_IN_MEMORY", 1000)
-    monkeypatch.setattr(replay.formats.recordings, "_PIECE", 333)
-    np.testing.assert_array_equal(samples(open_recording(tmp_path / "run.parquet")), whole)
 
 
 def test_roles_and_units_that_a_json_file_gives(tmp_path: Path) -> None:

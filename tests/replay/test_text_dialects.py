@@ -223,7 +223,7 @@ def test_every_parser_reads_the_same_numbers_and_texts(tmp_path: Path, monkeypat
     found = []
     for absent in ((), ("_by_arrow",), ("_by_arrow", "_by_pandas")):
         for name in absent:
-            monkeypatch.setattr(f"replay.formats.table_parsers.{name}", lambda *_: None)
+            monkeypatch.setattr(f"replay.formats.table.{name}", lambda *_: None)
         found.append(open_recording(path))
     for recording in found:
         np.testing.assert_array_equal(recording.samples, values)

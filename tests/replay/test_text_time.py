@@ -3,9 +3,9 @@
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
-import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.formats import RecordingError, Selection, open_recording
+from replay.formats.cells import DateForm, parse_instants
 from replay.formats.clock import read_timing, through_daylight_saving
-from replay.formats.dates import DateForm, parse_instants
+from tests.replay.column_files import write_columns
 
 PAIR = Selection(command=("cmd",), measured=("meas",))
 
@@ -249,7 +250,24 @@ STAMPS = {
     "comma": lambda t: t.replace(tzinfo=None).isoformat(timespec="milliseconds").replace(".", ","),
     "local": lambda t: t.astimezone(BERLIN).replace(tzinfo=None).isoformat(timespec="milliseconds"),
 }
-KINDS = ["csv", "json", "records.json", "parquet", "stamps.parquet", "npz", "h5"]
+KINDS = ["csv", "json", "records.json", "parquet", "stamps.parquet", "npz", "hdf5"]
+
+
+def stamped(folder: Path, kind: str, columns: dict[str, list[Any]], *, utc: bool) -> Path:
+    """Write texts of stamps and numbers in a format; records of JSON, and stamps of Parquet, by pandas."""
+    path = folder / f"run.{kind}"
+    if kind == "csv":
+        # a comma is in a stamp
+        pd.DataFrame(columns).to_csv(path, sep=";", index=False)
+    elif kind == "records.json":
+        path.write_text(json.dumps(pd.DataFrame(columns).to_dict("records")))
+    elif kind == "stamps.parquet":
+        stamps = pd.to_datetime([t.replace(",", ".") for t in columns["when"]], format="ISO8601", utc=utc)
+        pd.DataFrame(columns | {"when": stamps}).to_parquet(path)
+    else:
+        numbers = {name: np.array(values) for name, values in columns.items() if name != "when"}
+        return write_columns(folder, kind, {"when": columns["when"], **numbers})
+    return path
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -260,26 +278,7 @@ def test_stamps_of_every_form_are_times_in_every_format(tmp_path: Path, form: st
     when = [STAMPS[form](start + timedelta(milliseconds=10 * k)) for k in range(n)]
     x = np.sin(np.arange(n) / 8)
     columns = {"when": when, "cmd": x.tolist(), "meas": np.roll(x, 1).tolist()}
-    path = tmp_path / f"run.{kind}"
-    if kind == "csv":
-        rows = zip(*columns.values(), strict=True)
-        path.write_text("when;cmd;meas\n" + "".join(";".join(map(str, row)) + "\n" for row in rows))
-    elif kind == "json":
-        path.write_text(json.dumps(columns))
-    elif kind == "records.json":
-        path.write_text(json.dumps(pd.DataFrame(columns).to_dict("records")))
-    elif kind == "parquet":
-        pd.DataFrame(columns).to_parquet(path)
-    elif kind == "stamps.parquet":
-        stamps = pd.to_datetime([t.replace(",", ".") for t in when], format="ISO8601", utc=form == "offset")
-        pd.DataFrame(columns | {"when": stamps}).to_parquet(path)
-    elif kind == "npz":
-        np.savez(path, **{name: np.array(values) for name, values in columns.items()})
-    else:
-        with h5py.File(path, "w") as file:
-            for name, values in columns.items():
-                file[name] = values
-    recording = open_recording(path, PAIR)
+    recording = open_recording(stamped(tmp_path, kind, columns, utc=form == "offset"), PAIR)
     assert (recording.stream.sample_rate, recording.n_samples) == (100.0, n)
     notes = " ".join(recording.notes)
     assert "count from 2026-10-25, 00:00 UTC" in notes
@@ -288,30 +287,15 @@ def test_stamps_of_every_form_are_times_in_every_format(tmp_path: Path, form: st
     assert next(recording.blocks(1)).time == pytest.approx(3599.0 + 7200.0 * (form == "local"))
 
 
-@pytest.mark.parametrize("kind", ["csv", "json", "parquet", "stamps.parquet", "npz", "h5"])
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet", "stamps.parquet", "npz", "hdf5"])
 @pytest.mark.parametrize("zone", ["Z", "+02:00"])
 def test_an_hour_back_in_utc_is_a_fault_of_the_clock(tmp_path: Path, zone: str, kind: str) -> None:
     start, n = datetime(2026, 10, 25, 0, 59, 59), 200
     back = [start + timedelta(milliseconds=10 * k - 3_600_000 * (k >= 100)) for k in range(n)]
     columns = {"when": [t.isoformat(timespec="milliseconds") + zone for t in back]}
     columns |= {"cmd": np.arange(n).tolist(), "meas": np.arange(n).tolist()}
-    path = tmp_path / f"run.{kind}"
-    if kind == "csv":
-        pd.DataFrame(columns).to_csv(path, index=False)
-    elif kind == "json":
-        path.write_text(json.dumps(columns))
-    elif kind == "parquet":
-        pd.DataFrame(columns).to_parquet(path)
-    elif kind == "stamps.parquet":
-        pd.DataFrame(columns | {"when": pd.to_datetime(columns["when"], utc=True)}).to_parquet(path)
-    elif kind == "npz":
-        np.savez(path, **{name: np.array(values) for name, values in columns.items()})
-    else:
-        with h5py.File(path, "w") as file:
-            for name, values in columns.items():
-                file[name] = values
     with pytest.raises(RecordingError, match="the time goes backwards at"):
-        open_recording(path, PAIR)
+        open_recording(stamped(tmp_path, kind, columns, utc=True), PAIR)
 
 
 @given(st.integers(4, 60), st.floats(1e-3, 10.0), st.data())

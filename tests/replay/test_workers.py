@@ -14,8 +14,7 @@ import pytest
 
 from replay.commands import simulate
 from replay.simulations.models import realizations
-from replay.workers import Failure, run_in_order, run_tasks
-from replay.workers.processes import ProcessWorkers
+from replay.workers import Failure, ProcessWorkers, run_in_order, run_tasks
 from sim.models.beam import StochasticBeam
 from tests.replay.worker_tasks import ThreadWorkers, doubled, marked, threads
 
