@@ -18,7 +18,6 @@ from gui.model.alarms import (
     summarize,
     unknown_now,
 )
-from gui.model.contiguous_run import Block, ContiguousRun
 from gui.model.derived import DerivedChannel
 from gui.model.loaded_recording import LoadedRecording
 from gui.model.pyramid import DAY
@@ -26,7 +25,7 @@ from gui.model.receiver import ReceivedMessages
 from gui.model.results import RATE, ResultHistory
 from gui.model.service_state import RECORDED, RecordingProgress, ServiceState, service_state
 from gui.model.signals import CoarseSignals, SignalHistory
-from gui.model.timeline import ClockSegment, DisplayTimeline
+from gui.model.timeline import Block, ClockSegment, ContiguousRun, DisplayTimeline
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.messages.health import Health

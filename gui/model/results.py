@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.model.envelope import Envelope
-from gui.model.pyramid import DAY, Pyramid, result_levels
+from gui.model.pyramid import DAY, Envelope, Pyramid, result_levels
 from monitor.messages.blocks import Column, ResultStream, Samples
 
 RATE = 25.0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QPushButton, QSplitter, QToolButton, QVBoxLayout, QWidget
 
 from gui.model.comparison import (
@@ -27,7 +27,7 @@ from gui.panels.comparison_table import DifferenceList
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, trace
 from gui.plots.view import View
-from gui.widgets.labels import PlainLabel
+from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 from gui.wording.quantity_names import QUANTITIES
 from monitor.catalogue import display_unit
@@ -103,9 +103,8 @@ class LagRow(QWidget):
         colour = theme.series[(self.number + 1) % len(theme.series)]
         self.name.setText(f"{_SAMPLE} {run.name}")
         self.name.setStyleSheet(f"color: {colour}; font-weight: bold")
-        blocked = self.lag.blockSignals(True)
-        self.lag.setValue(run.lag)
-        self.lag.blockSignals(blocked)
+        with QSignalBlocker(self.lag):
+            self.lag.setValue(run.lag)
         self.button.setEnabled(bool(channel))
         self.button.setToolTip(f"Estimate the lag by the cross-correlation of {channel or 'a common channel'}")
         self.lag.setAccessibleName(f"lag of {run.name}")

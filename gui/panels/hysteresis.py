@@ -14,8 +14,7 @@ from gui.model.signals import SignalHistory
 from gui.panels.xy_panel import LoopPanel, decimated, incomplete_note
 from gui.plots.value_axis import MINUS, prefixed_unit
 from gui.plots.view import View
-from gui.plots.xy.axes import pen
-from gui.plots.xy.plot import extent
+from gui.plots.xy.plot import extent, pen
 from gui.widgets.theme import Theme
 from gui.wording.event_text import scale_of
 from monitor.messages.blocks import Pair, Samples

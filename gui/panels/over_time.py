@@ -15,9 +15,8 @@ from gui.model.history import History
 from gui.model.statistics import CurveStatistics
 from gui.model.timeline import ClockSegment
 from gui.panels.base import COMPUTING, Panel, span_text
-from gui.panels.controls import RowChoice, RowMenu
+from gui.panels.controls import HINT, RowChoice, RowMenu, StatisticsLine, StatisticsTable, trace_statistics
 from gui.panels.limit_lines import LimitSubject
-from gui.panels.statistics import HINT, StatisticsLine, StatisticsTable, trace_statistics
 from gui.plots.figure import Figure, Page
 from gui.plots.time.figure import time_figure
 from gui.plots.time.limit_drag import LimitDrag
@@ -25,8 +24,8 @@ from gui.plots.time.rows import Frame, PlotRow, Reader, RowData, Trace, no_value
 from gui.plots.time.stack import TimeStack
 from gui.plots.value_axis import duration_text
 from gui.plots.view import View
-from gui.widgets.labels import PlainLabel
 from gui.widgets.menus import MenuEntry, MenuPlace
+from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 
 _STALE_STATES = ("stale", "silent")

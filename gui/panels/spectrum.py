@@ -15,13 +15,12 @@ from PySide6.QtWidgets import QComboBox
 
 from gui.model.history import History
 from gui.model.signals import SignalHistory, StoredSignal
-from gui.model.spectrum import Spectrogram, occupied_band, segment_length, spectrogram
+from gui.model.statistics import Spectrogram, occupied_band, segment_length, spectrogram
 from gui.panels.base import no_signals, span_text
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.value_axis import prefixed_unit, unit_text
 from gui.plots.view import View
-from gui.plots.xy.axes import FrequencyAxis, pen
-from gui.plots.xy.plot import XYPlot, extent
+from gui.plots.xy.plot import FrequencyAxis, XYPlot, extent, pen
 from gui.widgets.signal_drag import DropPlace, SignalDrop
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import same_unit

@@ -12,10 +12,9 @@ from PySide6.QtWidgets import QWidget
 from gui.model.tracking_status import CONTRADICTION_SIGN, NO_VALUE, contradiction_reason
 from gui.panels.tile_content import TileContent, TileValue
 from gui.plots.value_axis import MINUS
-from gui.widgets.labels import plain_tip
-from gui.widgets.painting import painting
+from gui.widgets.painting import painting, plain_tip
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 
 _MIN_FONT = 6
 """Minimum font size, px."""

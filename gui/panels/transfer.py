@@ -19,9 +19,8 @@ from gui.panels.base import instant_heading
 from gui.panels.xy_panel import XYPanel
 from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
-from gui.plots.xy.axes import FrequencyAxis, pen
 from gui.plots.xy.curves import CoherentCurve
-from gui.plots.xy.plot import XYPlot, extent
+from gui.plots.xy.plot import FrequencyAxis, XYPlot, extent, pen
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Samples
 from monitor.messages.transfer import TransferBlock

@@ -16,12 +16,11 @@ from gui.model.signals import SignalHistory
 from gui.panels.base import InstantHeading, Panel, instant_heading, no_signals
 from gui.plots.figure import Figure, Page
 from gui.plots.view import View
-from gui.plots.xy.axes import tabular
 from gui.plots.xy.canvas import XYCanvas, canvas_figure, has_data
 from gui.plots.xy.curves import Trail, decimate_loop
-from gui.plots.xy.plot import XYPlot, extent
-from gui.widgets.labels import ElidedLabel, PlainLabel
+from gui.plots.xy.plot import XYPlot, extent, tabular
 from gui.widgets.menus import MenuEntry, MenuPlace
+from gui.widgets.painting import ElidedLabel, PlainLabel
 from gui.widgets.signal_drag import DropPlace, SignalDrop
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Pair, Samples

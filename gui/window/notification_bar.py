@@ -10,9 +10,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
-from gui.widgets.labels import ElidedLabel, PlainLabel
+from gui.widgets.painting import ElidedLabel, PlainLabel
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 from monitor.text.numbers import instant_text
 
 MAX_LOGGED = 100

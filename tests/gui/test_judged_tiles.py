@@ -12,7 +12,7 @@ from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.base import panel_instant
 from gui.panels.tile_content import actuator_content
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import AlarmReport

@@ -11,8 +11,7 @@ from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from gui.plots.time.axis import ShownUnit, TimeScale, segment_at, shown_unit
-from gui.plots.time.ranges import AxisRanges
+from gui.plots.time.axis import AxisRanges, ShownUnit, TimeScale, segment_at, shown_unit
 from gui.plots.time.rows import Frame, PlotRow
 from gui.widgets.theme import Theme
 from monitor.text.numbers import instant_text

@@ -10,14 +10,13 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QWheelEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from gui.plots.time.display import StackDisplay
+from gui.plots.time.display import StackDisplay, curve_menu
 from gui.plots.time.gestures import Gestures, RubberBand
 from gui.plots.time.rows import Frame
 from gui.plots.time.scene import MARGIN
-from gui.plots.time.styles import curve_menu
 from gui.plots.value_axis import Bounds
 from gui.plots.view import View
-from gui.widgets.labels import plain_tip
+from gui.widgets.painting import plain_tip
 from gui.widgets.signal_drag import drag_signals
 from gui.widgets.theme import Theme
 

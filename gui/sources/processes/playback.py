@@ -11,8 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 from gui.sources.processes.catalogue import EnsembleCache, ModelUnderTest, describe_job
 from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory, exit_reason
 from gui.sources.processes.player import ReplayControl
-from gui.sources.processes.service import ServiceProcess
-from gui.sources.processes.session import ANY_PORT, SourceSession, free_endpoint
+from gui.sources.processes.session import ANY_PORT, ServiceProcess, SourceSession, free_endpoint
 from monitor.messages.ready import Endpoints
 from monitor.messages.recordings import Description
 from monitor.transport.zeromq.request_client import RequestClient

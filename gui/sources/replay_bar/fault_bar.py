@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.sources.processes.player import ReplayControl
-from gui.widgets.labels import PlainLabel
-from gui.widgets.layout import WidgetRow
+from gui.widgets.lists import WidgetRow
+from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 
 
@@ -242,13 +242,10 @@ class _Switch(QWidget):
 
     def show_value(self, value: float | None) -> None:
         """Show whether the fault is on; emits nothing."""
-        for widget in (self.box, self.number):
-            widget.blockSignals(True)
-        self.box.setChecked(value is not None)
-        if value is not None:
-            self.number.setValue(value / self.kind.factor)
-        for widget in (self.box, self.number):
-            widget.blockSignals(False)
+        with QSignalBlocker(self.box), QSignalBlocker(self.number):
+            self.box.setChecked(value is not None)
+            if value is not None:
+                self.number.setValue(value / self.kind.factor)
 
     def _inject_now(self) -> None:
         self.changed.emit(self)

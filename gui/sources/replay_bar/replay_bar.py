@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from gui.sources.processes.player import Player
 from gui.sources.replay_bar.run_timeline import RunTimeline
-from gui.widgets.labels import PlainLabel
-from gui.widgets.painting import media_icon
+from gui.widgets.painting import PlainLabel, media_icon
 from gui.widgets.theme import Theme
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0, math.inf)
@@ -230,9 +229,8 @@ class ReplayBar(QWidget):
             return
         self.timeline.set_position(player.position, player.duration)
         self.speed.show_speed(player.speed)
-        blocked = self.loop.blockSignals(True)
-        self.loop.setChecked(player.loop)
-        self.loop.blockSignals(blocked)
+        with QSignalBlocker(self.loop):
+            self.loop.setChecked(player.loop)
         self.place.setText(place_text(player))
         # grows with the text and never shrinks, so that the timeline does not move
         self.place.setMinimumWidth(max(self.place.minimumWidth(), self.place.sizeHint().width()))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gui.model.envelope import Envelope
+from gui.model.pyramid import Envelope
 from gui.model.results import ResultHistory
 from gui.model.signals import SignalHistory
 from monitor.messages.blocks import Channel, Column, ResultStream, Role, Stream

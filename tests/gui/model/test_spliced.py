@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gui.model.envelope import Envelope, spliced
+from gui.model.pyramid import Envelope, spliced
 
 
 def envelope(begin, width, values):

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from gui.model.tracking_status import tracking_status
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow
 
 from gui.window.actions import Actions
-from gui.window.command_palette import CommandPalette, has_unit, rank, seconds
+from gui.window.help import CommandPalette, has_unit, rank, seconds
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 import pytest
 from PySide6.QtCore import Qt
 
-from gui.sources.opening.connect_dialog import SERVICES, ConnectDialog
-from gui.sources.opening.fields import RecentList
+from gui.sources.opening.connect_dialog import SERVICES, ConnectDialog, RecentList
 from gui.sources.opening.first_page import FirstPage, recent_files
 from gui.sources.processes.catalogue import Catalogue, ModelUnderTest, SimulationEntry
 from gui.sources.processes.playback import PlaySimulation
 from gui.sources.processes.session import ConnectToService, ServeRig
-from gui.widgets.theme import DARK, LIGHT
+from gui.widgets.theme import DARK, LIGHT, palette
 
 BEAM = ModelUnderTest("beam", "deflection", "16%")
 OFFERS = Catalogue(
@@ -88,7 +87,7 @@ def test_an_endpoint_is_no_default_because_it_was_typed(qtbot, settings, page):
     usual = page.watch.endpoint.url
     page.watch.endpoint.write("tcp://lab:7000")
     page.watch.submit()
-    dialog = ConnectDialog(settings, LIGHT)
+    dialog = ConnectDialog(settings)
     qtbot.addWidget(dialog)
     assert dialog.watch.endpoint.url == usual
     # one that has worked is
@@ -137,7 +136,7 @@ def test_a_file_is_no_folder_for_recordings(page, tmp_path):
 
 
 def test_other_machines_connect_only_when_that_is_said(qtbot, settings, heard):
-    dialog = ConnectDialog(settings, LIGHT, serve=True)
+    dialog = ConnectDialog(settings, serve=True)
     qtbot.addWidget(dialog)
     dialog.show()
     qtbot.waitExposed(dialog)
@@ -156,7 +155,7 @@ def test_other_machines_connect_only_when_that_is_said(qtbot, settings, heard):
 
 
 def test_enter_in_a_field_of_the_dialog_belongs_to_that_field(qtbot, settings, heard):
-    dialog = ConnectDialog(settings, LIGHT)
+    dialog = ConnectDialog(settings)
     qtbot.addWidget(dialog)
     dialog.show()
     qtbot.waitExposed(dialog)
@@ -180,6 +179,8 @@ def test_everything_is_reached_by_tab(page, qtbot):
 
 
 def test_other_colours_are_taken(page):
+    page.setPalette(palette(DARK))
     page.apply_theme(DARK)
-    assert DARK.bad in page.watch.endpoint.fault.styleSheet()
+    fault = page.watch.endpoint.fault
+    assert fault.palette().color(fault.foregroundRole()).name() == DARK.bad
     page.grab()

@@ -7,7 +7,6 @@ from PySide6.QtCore import QSettings
 
 from gui.sources.opening.connect_dialog import ConnectDialog, WatchForm
 from gui.sources.processes.session import ConnectToService
-from gui.widgets.theme import LIGHT
 from monitor.transport.zeromq.allow_list import KeyFolder
 
 
@@ -24,7 +23,7 @@ def handed(tmp_path):
 
 
 def test_keys_are_taken_and_remembered(qtbot, store, handed):
-    dialog = ConnectDialog(store, LIGHT)
+    dialog = ConnectDialog(store)
     qtbot.addWidget(dialog)
     chosen = []
     dialog.chosen.connect(chosen.append)
@@ -44,13 +43,13 @@ def test_keys_are_taken_and_remembered(qtbot, store, handed):
     form.keys.folder.setText(str(handed))
     form.submit()
     assert chosen == [ConnectToService("tcp://lab:5556", str(handed))]
-    first = WatchForm(store, LIGHT)
+    first = WatchForm(store)
     qtbot.addWidget(first)
     assert first.keys.place == str(handed) and not first.keys.isHidden()
 
 
 def test_who_never_had_keys_is_not_asked_on_the_first_page(qtbot, store):
-    form = WatchForm(store, LIGHT)
+    form = WatchForm(store)
     qtbot.addWidget(form)
     assert form.keys.isHidden()
     assert not form.problem

@@ -19,7 +19,6 @@ from gui.sources.processes.child_process import ChildProcess, finish_all
 from gui.sources.processes.playback import PlayFile
 from gui.sources.processes.player import ReplayControl
 from gui.sources.processes.session import ANY_PORT, free_endpoint
-from gui.widgets.theme import LIGHT
 from monitor.messages.ready import Endpoints
 from monitor.recording import RunReader
 from monitor.transport.zeromq.request_client import RequestClient
@@ -160,7 +159,7 @@ def test_a_table_is_opened_played_and_heard_from_its_first_sample(qtbot, warm_ke
     write_table(path)
     window = QWidget()
     qtbot.addWidget(window)
-    opener = Opener(window, settings, Catalogue(), LIGHT)
+    opener = Opener(window, settings, Catalogue())
     with qtbot.waitSignal(opener.opened, timeout=PATIENCE) as opened:
         opener.open_path(path)
     whole = opened.args[0]

@@ -16,8 +16,7 @@ from gui.model.timeline import ClockSegment
 from gui.plots.time.axis import ShownUnit
 from gui.plots.time.cache import TextMetrics
 from gui.plots.time.curves import ValueScale
-from gui.plots.time.decoration import DIGIT_HEIGHT, OVERHANG, value_marks
-from gui.plots.time.limits import limit_labels
+from gui.plots.time.decoration import DIGIT_HEIGHT, OVERHANG, limit_labels, value_marks
 from gui.plots.time.rows import CurveStyle, Frame, LimitLine, PlotRow, RowData, Trace
 from gui.plots.time.stack import TimeStack
 from gui.plots.view import View

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gui.model.timeline import ClockSegment
-from gui.plots.time.readouts import Readout, ReadoutThrottle
+from gui.plots.time.headers import Readout, ReadoutThrottle
 from gui.plots.time.rows import Frame, Interval
 
 TICK = 0.04
