@@ -58,12 +58,9 @@ class WallClock:
         for segment in segments:
             offset = self._offsets.get(segment.x_begin, offset if segment.follows else math.nan)
             known = not math.isnan(offset) and not is_dated(segment.x_begin + segment.offset)
-            found.append(replace(segment, offset=_rounded(offset)) if known else segment)
+            rounded = round(offset / _RESOLUTION) * _RESOLUTION if known else segment.offset
+            found.append(replace(segment, offset=rounded))
         return tuple(found)
-
-
-def _rounded(offset: float) -> float:
-    return round(offset / _RESOLUTION) * _RESOLUTION
 
 
 _MAX_EVENTS = 10_000

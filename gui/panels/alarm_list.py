@@ -286,10 +286,10 @@ class AlarmList(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.view)
-        self.acknowledge.triggered.connect(self._acknowledge)
+        self.acknowledge.triggered.connect(lambda: self._request(AcknowledgeRequest))
         self.acknowledge_all.clicked.connect(self.acknowledge_all_alarms)
         self.shelve.triggered.connect(self._shelve)
-        self.reset.triggered.connect(self._reset)
+        self.reset.triggered.connect(lambda: self._request(ResetRequest))
         self.limits.triggered.connect(self._edit_limits)
         self.normal.toggled.connect(self.table.show_normal)
         self.view.action_requested.connect(self._act)
@@ -348,13 +348,9 @@ class AlarmList(QWidget):
         if self.view.alarm is not None:
             self.limits_requested.emit(self.view.alarm.name)
 
-    def _acknowledge(self) -> None:
+    def _request(self, kind: type[AcknowledgeRequest | ResetRequest]) -> None:
         if self.view.alarm is not None:
-            self.requested.emit(AcknowledgeRequest(alarm=self.view.alarm.name))
-
-    def _reset(self) -> None:
-        if self.view.alarm is not None:
-            self.requested.emit(ResetRequest(alarm=self.view.alarm.name))
+            self.requested.emit(kind(alarm=self.view.alarm.name))
 
     def _shelve(self) -> None:
         alarm = self.view.alarm
@@ -364,13 +360,13 @@ class AlarmList(QWidget):
             self.requested.emit(ShelveRequest(alarm=alarm.name, seconds=0.0))
             return
         below = self.view.visualRect(self.view.currentIndex()).bottomLeft()
-        entries = [MenuEntry(text, partial(self._shelve_for, alarm.name, seconds)) for text, seconds in _DURATIONS]
+        entries = [
+            MenuEntry(text, partial(self.requested.emit, ShelveRequest(alarm=alarm.name, seconds=seconds)))
+            for text, seconds in _DURATIONS
+        ]
         menu = show_context_menu(self, self.view.viewport().mapToGlobal(below), entries)
         if menu is not None:
             menu.setActiveAction(menu.actions()[0])
-
-    def _shelve_for(self, name: str, seconds: float) -> None:
-        self.requested.emit(ShelveRequest(alarm=name, seconds=seconds))
 
     def _request_instant(self) -> None:
         if self.view.alarm is not None:

@@ -195,7 +195,7 @@ class ComparisonPanel(TimePanel):
 
     def refresh(self, history: History) -> None:
         """Draw; where a lag has changed, with other differences."""
-        if history.compared != tuple(run for curves in self._first for run in curves.runs):
+        if history.compared != tuple(run for curves in [*self._curves.values()][:1] for run in curves.runs):
             self.available_rows(history)
             self._show_lags(history)
         listed = tuple(each for run in history.compared for each in (run.judgement, run.judged)), self.tolerances
@@ -205,10 +205,6 @@ class ComparisonPanel(TimePanel):
             for widget, run in zip(self.lags, history.compared, strict=True):
                 widget.show_judgement(run)
         super().refresh(history)
-
-    @property
-    def _first(self) -> list[_Curves]:
-        return list(self._curves.values())[:1]
 
     def available_rows(self, history: History) -> tuple[tuple[PlotRow, str], ...]:
         """Return an overlay and a difference of every channel and result that both recordings have."""
@@ -230,9 +226,13 @@ class ComparisonPanel(TimePanel):
 
     def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:  # noqa: ARG002
         """Return the curves of the visible rows."""
+        columns, seen = self.stack.columns, self.stack.seen
+        shown = {i: self._curves[row.key].drawn() for i, row in enumerate(self.stack.rows) if i in seen}
         return tuple(
-            self._data(self._curves[row.key], left, right) if i in self.stack.seen else None
-            for i, row in enumerate(self.stack.rows)
+            RowData(tuple(trace(each.envelope(left, right, columns), 0, each.factor) for each in shown[i]))
+            if i in shown
+            else None
+            for i in range(len(self.stack.rows))
         )
 
     def reader(self, history: History) -> Reader:  # noqa: ARG002
@@ -245,9 +245,6 @@ class ComparisonPanel(TimePanel):
         self.differences.apply_theme(theme)
         if self._history is not None:
             self._show_lags(self._history)
-
-    def _data(self, curves: _Curves, left: float, right: float) -> RowData:
-        return RowData(tuple(trace(c.envelope(left, right, self.stack.columns), 0, c.factor) for c in curves.drawn()))
 
     def _channel_rows(self, history: History) -> Iterator[tuple[PlotRow, str]]:
         for channel in () if history.signals is None else history.signals.channels:
@@ -311,7 +308,7 @@ class ComparisonPanel(TimePanel):
             widget.deleteLater()
         while len(self.lags) < len(runs):
             widget = LagRow(len(self.lags))
-            widget.changed.connect(partial(self._set_lag, widget.number))
+            widget.changed.connect(partial(self._replace, widget.number))
             widget.estimate.connect(partial(self._estimate, widget.number))
             widget.remove.connect(partial(self._remove, widget.number))
             self.lags.append(widget)
@@ -321,9 +318,6 @@ class ComparisonPanel(TimePanel):
         width = max((widget.name.sizeHint().width() for widget in self.lags), default=0)
         for widget in self.lags:
             widget.name.setFixedWidth(width)
-
-    def _set_lag(self, number: int, lag: float) -> None:
-        self._replace(number, lag)
 
     def _estimate(self, number: int) -> None:
         history = self._history

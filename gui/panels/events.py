@@ -264,7 +264,7 @@ class _EventList(QWidget):
         entries = (
             MenuEntry("Show this instant", partial(self._on_activated, index)),
             MenuEntry("Show only events of this kind", partial(self._show_kind_of, index)),
-            MenuEntry("Copy", partial(_copy_row, index)),
+            MenuEntry("Copy", partial(QGuiApplication.clipboard().setText, row_text(index))),
         )
         show_context_menu(self.view, at, entries)
 
@@ -295,11 +295,6 @@ class _EventView(ListView):
         self.verticalHeader().setDefaultSectionSize(metrics.height() + 4)
         for section, text in enumerate((_TIME, _KIND)):
             self.horizontalHeader().resizeSection(section, metrics.horizontalAdvance(text) + 16)
-
-
-def _copy_row(index: QModelIndex) -> None:
-    """Copy time, kind and description, separated by tabs."""
-    QGuiApplication.clipboard().setText(row_text(index))
 
 
 class EventsPanel(Panel):

@@ -198,7 +198,7 @@ class TimePanel(Panel):
         stack.message = self._nothing if history.computed is None else COMPUTING
         self._update_statistics(history)
         stale = self._stale(history)
-        now = (history.version, view.left, view.right, stack.columns, stack.seen, stale, self._extra_state(history))
+        now = (history.version, view.left, view.right, stack.columns, stack.seen, stale)
         if now == self._drawn or not stack.rows:
             stack.flush_readouts()
             return
@@ -292,10 +292,6 @@ class TimePanel(Panel):
         ]
         heading = f"Statistics from {stack.instant(x0)} to {stack.instant(x1)}, Δt {duration_text(x1 - x0)}"
         self.statistics.show_lines(heading, lines)
-
-    def _extra_state(self, history: History) -> object:  # noqa: ARG002 - for subclasses
-        """Return further state that a picture depends on."""
-        return None
 
     def _update_rows(self) -> None:
         """Rebuild the available rows; those that were shown remain shown."""

@@ -76,7 +76,8 @@ class SpectrumPanel(XYPanel):
         self._drawn: tuple[object, ...] | None = None
         self._drawn_to = math.nan
         for box in (self.channels, self.segments):
-            box.activated.connect(self._on_chosen)
+            # the window redraws when the range of the view changes
+            box.activated.connect(view.range_changed)
         self.drop_target = SignalDrop(self, self._place)
         self.apply_theme(theme)
 
@@ -218,10 +219,6 @@ class SpectrumPanel(XYPanel):
 
     def _show_signals(self, names: Sequence[str]) -> None:
         self._choose(names)
-        self._on_chosen()
-
-    def _on_chosen(self) -> None:
-        # the window redraws when the range of the view changes
         self.view.range_changed.emit()
 
     def _draw_message(self, why: str) -> None:

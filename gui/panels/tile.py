@@ -157,7 +157,8 @@ class Tile(QWidget):
         theme, content = self.theme, self.content
         area = QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5)
         dated = bool(content.time_label)
-        painter.setPen(QPen(QColor(theme.muted if dated else theme.grid), 1.0, _dash(dated)))
+        style = Qt.PenStyle.DashLine if dated else Qt.PenStyle.SolidLine
+        painter.setPen(QPen(QColor(theme.muted if dated else theme.grid), 1.0, style))
         painter.setBrush(QColor(theme.base if content.current else theme.invalid))
         painter.drawRect(area)
         stripe = QRectF(area.left(), area.top(), 0.3 * size, area.height())
@@ -311,7 +312,3 @@ class _Lines:
 def _halves(row: QRectF) -> tuple[QRectF, QRectF]:
     half = 0.5 * row.height()
     return row.adjusted(0.0, 0.0, 0.0, -half), row.adjusted(0.0, half, 0.0, 0.0)
-
-
-def _dash(dated: bool) -> Qt.PenStyle:
-    return Qt.PenStyle.DashLine if dated else Qt.PenStyle.SolidLine

@@ -153,7 +153,9 @@ def actuator_content(
             # the status says why nothing is judged
             severity = NO_LIMITS
     elif display_limits_apply(history.limits):
-        severity, levels = limit_severity(_of_shown(limits), deviations)
+        # those on the ratio are on the amplitude, which is shown
+        limits = {**limits, "amplitude": limits["ratio"]} if "ratio" in limits else limits
+        severity, levels = limit_severity(limits, deviations)
     values = [_tile_value("delay", 1e3 * delay, 1e3 * found.delay_sd, "ms", levels)]
     if _has(history, actuator, f"{phase_of}_phase"):
         deviation = _DEGREES * read(f"{phase_of}_phase_sd")
@@ -181,11 +183,6 @@ def actuator_content(
         window,
         found.contradicting,
     )
-
-
-def _of_shown(limits: DisplayLimits) -> DisplayLimits:
-    """Return the limits of the window by what tiles show: those on the ratio are on the amplitude."""
-    return {**limits, "amplitude": limits["ratio"]} if "ratio" in limits else limits
 
 
 def _speaker(history: History, actuator: str, alarms: Sequence[Alarm]) -> str:

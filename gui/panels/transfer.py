@@ -117,7 +117,8 @@ class TransferPanel(XYPanel):
                 row.getAxis("bottom").setStyle(showValues=False)
                 row.getAxis("bottom").setHeight(6)
         for chosen in (self.phase, self.logarithmic, self.everyone):
-            chosen.toggled.connect(self._on_option_changed)
+            # the window redraws when the range of the view changes
+            chosen.toggled.connect(view.range_changed)
         self.apply_theme(theme)
 
     @property
@@ -252,10 +253,6 @@ class TransferPanel(XYPanel):
     def _disable_auto_range(self) -> None:
         for row in self.rows:
             row.auto_range_on = False
-
-    def _on_option_changed(self) -> None:
-        # the window redraws when the range of the view changes
-        self.view.range_changed.emit()
 
 
 def _reach(values: Samples, deviations: Samples | None, coherent: NDArray[np.bool_]) -> Samples:

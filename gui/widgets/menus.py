@@ -50,12 +50,12 @@ def show_context_menu(parent: QWidget, at: QPoint, *groups: Iterable[MenuEntry])
         for entry in group:
             action = menu.addAction(entry.text)
             action.setEnabled(entry.enabled)
-            action.triggered.connect(_without_checked(entry.act))
+            action.triggered.connect(without_checked(entry.act))
     menu.popup(at)
     return menu
 
 
-def _without_checked(act: Callable[[], object]) -> Callable[[], None]:
+def without_checked(act: Callable[[], object]) -> Callable[[], None]:
     """Return a slot that ignores the argument of `QAction.triggered`."""
 
     def call() -> None:

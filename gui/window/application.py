@@ -85,7 +85,7 @@ class Program(QObject):
             self.window.dock_area,
         )
         self._notes = NoteController(self.window)
-        self._alarms = AlarmController(self.window, self._show_events)
+        self._alarms = AlarmController(self.window, partial(self.layouts.show_panel, EventsPanel.key, "Operator"))
         self._limits = LimitController(self.window, self.preferences.present)
         self.window.fault_bar.injected.connect(self._notes.record)
         self.sessions.injected.connect(self._notes.record)
@@ -219,9 +219,6 @@ class Program(QObject):
         self.layouts.layouts.save_state()
         self.preferences.save()
         self._store.sync()
-
-    def _show_events(self) -> None:
-        self.layouts.show_panel(EventsPanel.key, "Operator")
 
     def _show_faults(self) -> None:
         wanted = self.actions["replay.faults"].isChecked() and not self.operator.on

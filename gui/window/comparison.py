@@ -116,7 +116,7 @@ class ComparisonController(Controller):
         self._reference = self._history
         self._loader = RunLoader(source.path, source.options, source.memory)
         self._loaded_words = (str(source.path), *source.words)
-        self._show_panel()
+        self._layouts.show_panel(ComparisonPanel.key, "Comparison")
 
     def _cancel(self) -> None:
         loader, self._loader, self._reference = self._loader, None, None
@@ -239,9 +239,6 @@ class ComparisonController(Controller):
             return
         shown = Path(words[1])
         self._reports.ask(shown.with_name(f"{shown.stem}-compared.html"), words)
-
-    def _show_panel(self) -> None:
-        self._layouts.show_panel(ComparisonPanel.key, "Comparison")
 
 
 def _stored_tolerances(store: QSettings) -> dict[str, str]:

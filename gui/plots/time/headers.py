@@ -182,16 +182,11 @@ class ReadoutThrottle:
         live : the readouts follow the newest sample; others are shown at once.
         """
         shown = self._shown
-        self.pending = live and self._waiting and shown is not None and _same_known(found, shown)
+        self.pending = live and self._waiting and shown is not None and _known(found) == _known(shown)
         if shown is not None and self.pending:
             return shown
         self._shown, self._shown_at = found if live else None, self._newest
         return found
-
-
-def _same_known(found: Sequence[Readout], shown: Sequence[Readout]) -> bool:
-    """Return whether the same values are known in both."""
-    return _known(found) == _known(shown)
 
 
 def _known(found: Sequence[Readout]) -> list[tuple[str, list[bool]]]:
