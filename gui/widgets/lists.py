@@ -178,12 +178,12 @@ def set_list_style(view: QTableView, name: str) -> None:
 class WidgetRow(QScrollArea):
     """Widgets in one row; where it is too narrow for them, it has a scroll bar."""
 
-    def __init__(self, *widgets: QWidget, margin: int = 4, spacing: int = 8) -> None:
+    def __init__(self, *widgets: QWidget) -> None:
         super().__init__()
         self._content = QWidget()
         row = QHBoxLayout(self._content)
-        row.setContentsMargins(margin, margin, margin, margin)
-        row.setSpacing(spacing)
+        row.setContentsMargins(4, 4, 4, 4)
+        row.setSpacing(8)
         for widget in widgets:
             row.addWidget(widget)
         row.addStretch(1)

@@ -18,7 +18,7 @@ from gui.panels.comparison import ComparisonPanel
 from gui.sources.opening.first_page import recent_files
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.opening.run_list import RunList
-from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory, finish_all
+from gui.sources.processes.child_process import CommandJob, finish_all
 from gui.sources.processes.recording import JOIN, OpenRecording, RunLoader
 from gui.widgets.theme import Theme
 from gui.window.export import ReportController
@@ -253,10 +253,10 @@ def _stored_tolerances(store: QSettings) -> dict[str, str]:
 class RunsDialog(QDialog):
     """Dialog with the runs of a folder; it closes when one is opened or compared."""
 
-    def __init__(self, store: QSettings, theme: Theme, launch: ProcessFactory, parent: QWidget) -> None:
+    def __init__(self, store: QSettings, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle("Runs")
-        self.runs = RunList(store, theme, fills=True, launch=launch)
+        self.runs = RunList(store, theme, fills=True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         # Enter opens the selected run
         buttons.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
@@ -278,7 +278,6 @@ class RunsController(Controller):
     ----------
     window : has the start page and the action.
     sources, comparison, reports : do what is chosen.
-    launch : creates the process that lists runs.
     """
 
     def __init__(
@@ -287,12 +286,9 @@ class RunsController(Controller):
         sources: SourceController,
         comparison: ComparisonController,
         reports: ReportController,
-        *,
-        launch: ProcessFactory = ChildProcess,
     ) -> None:
         super().__init__(window)
         self._sources, self._comparison, self._reports = sources, comparison, reports
-        self._launch = launch
         self.dialog: RunsDialog | None = None
         self._connect(window.start_page.runs)
         # the recording of a session that has ended is complete
@@ -314,7 +310,7 @@ class RunsController(Controller):
 
     def _present(self) -> None:
         if self.dialog is None:
-            self.dialog = RunsDialog(self._store, self._window.theme, self._launch, self._window)
+            self.dialog = RunsDialog(self._store, self._window.theme, self._window)
             self._connect(self.dialog.runs)
             self.dialog.runs.opened.connect(self._sources.opener.open_path)
         self.dialog.runs.apply_theme(self._window.theme)

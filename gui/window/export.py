@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from gui.panels.base import Panel
 from gui.plots.figure import ONE_COLUMN, TWO_COLUMNS, Figure, Page
-from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory, finish_all
+from gui.sources.processes.child_process import CommandJob, finish_all
 from gui.sources.processes.recording import OpenRecording
 from gui.widgets.lists import row_text
 from gui.widgets.menus import MenuEntry, MenuPlace, ask_path
@@ -257,14 +257,11 @@ class ReportController(Controller):
     Parameters
     ----------
     sources : knows the file and its options.
-    launch : creates the process.
     """
 
-    def __init__(
-        self, window: MainWindow, sources: SourceController, *, launch: ProcessFactory = ChildProcess
-    ) -> None:
+    def __init__(self, window: MainWindow, sources: SourceController) -> None:
         super().__init__(window)
-        self._sources, self._launch = sources, launch
+        self._sources = sources
         self._job: CommandJob | None = None
         self._actions["file.report"].triggered.connect(self._ask)
 
@@ -291,7 +288,7 @@ class ReportController(Controller):
         words = [*(words or ("report", str(path))), "-o", str(page), "--overwrite"]
         # what exceeds a tolerance is an answer, with an exit code of its own
         read = dict if words[0] == "compare" else None
-        self._job = CommandJob(words, read, self, launch=self._launch)
+        self._job = CommandJob(words, read, self)
         self._job.done.connect(partial(self._open, page))
         self._job.failed.connect(lambda why: self._notify("error", f"no report: {why}", ends=_REPORT_BEGUN))
         self._job.finished.connect(self._on_finished)

@@ -144,13 +144,17 @@ class StackDisplay(RowArea):
     ----------
     view : visible time range and cursors.
     theme : initial colours.
+
+    Attributes
+    ----------
+    frame : that was drawn last.
     """
 
     def __init__(self, view: View, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._view, self._theme = view, theme
         self._ranges = AxisRanges()
-        self._frame = Frame()
+        self.frame = Frame()
         self._background, self._pixmaps, self._readouts = BackgroundCache(), PixmapCache(), ReadoutThrottle()
         self._smooth, self._smooth_when_paused = False, True
         self.message = ""
@@ -164,22 +168,17 @@ class StackDisplay(RowArea):
         view.range_changed.connect(self._update_smooth)
 
     @property
-    def frame(self) -> Frame:
-        """The frame that was drawn last."""
-        return self._frame
-
-    @property
     def scene(self) -> Scene:
         """What is drawn, without the cursors."""
         smooth, area = self._smooth, self.viewport().rect()
         return Scene(
-            self._rows, self._ranges, self._frame, self.places, area, self.scrolled, self._theme, smooth=smooth
+            self.rows, self._ranges, self.frame, self.places, area, self.scrolled, self._theme, smooth=smooth
         )
 
     def set_rows(self, rows: Sequence[PlotRow]) -> None:
         """Show other rows; those that were shown before keep their scales."""
         self._ranges.set_rows(rows)
-        self._frame = Frame(self._frame.left, self._frame.right, (None,) * len(rows), self._frame.segments)
+        self.frame = Frame(self.frame.left, self.frame.right, (None,) * len(rows), self.frame.segments)
         self._given = tuple(rows)
         self._set_rows(self._styles.applied(self._given))
         self._pixmaps.clear()
@@ -207,9 +206,9 @@ class StackDisplay(RowArea):
         ----------
         more : another frame is expected soon, so that readouts may be skipped; call `flush_readouts` if none comes.
         """
-        self._frame = frame
+        self.frame = frame
         self._readouts.update(frame, more=more)
-        self._ranges.update(self._rows, frame)
+        self._ranges.update(self.rows, frame)
         self._redraw()
 
     def flush_readouts(self) -> None:
@@ -225,7 +224,7 @@ class StackDisplay(RowArea):
 
     def legend(self, row: int) -> list[str]:
         """Return the legend of a row: ``command 1.25 mm``, with the difference to the pinned cursor."""
-        found = legend_entries(self._rows[row], self._current_readouts()[row], self.scene.unit(row))
+        found = legend_entries(self.rows[row], self._current_readouts()[row], self.scene.unit(row))
         return [" ".join(filter(None, (entry.curve.label, entry.value, entry.difference))) for entry in found]
 
     def plot_of(self, row: int) -> QRectF:
@@ -245,12 +244,12 @@ class StackDisplay(RowArea):
 
     def value_at(self, row: int, y: float) -> float:
         """Return the value of a row at a pixel of the viewport."""
-        place, limits = self.places.rows[row], self._ranges[self._rows[row].key]
+        place, limits = self.places.rows[row], self._ranges[self.rows[row].key]
         return value_scale(limits, place.plot_top, place.plot_height).value(y + self.scrolled)
 
     def changes(self, x0: float, x1: float) -> list[list[Interval]]:
         """Return by how much the curves of every row change from `x0` to `x1`."""
-        pairs = zip(*(values_at(self._frame, len(self._rows), x) for x in (x0, x1)), strict=True)
+        pairs = zip(*(values_at(self.frame, len(self.rows), x) for x in (x0, x1)), strict=True)
         return [[after.minus(before) for before, after in zip(*pair, strict=True)] for pair in pairs]
 
     def tip(self, at: QPoint) -> str:
@@ -273,7 +272,7 @@ class StackDisplay(RowArea):
         with painting(self.viewport()) as painter:
             painter.setFont(self.font())
             scene = self.scene
-            if not self._rows:
+            if not self.rows:
                 self._draw_message(painter, scene.area)
                 return
             ratio = self.viewport().devicePixelRatioF()
@@ -291,7 +290,7 @@ class StackDisplay(RowArea):
     def over_plots(self, at: QPointF) -> bool:
         """Whether a point is over the curves, or over a header or the time axis in line with them."""
         scale = self.scale()
-        return bool(self._rows) and scale.begin <= at.x() <= scale.begin + scale.width
+        return bool(self.rows) and scale.begin <= at.x() <= scale.begin + scale.width
 
     def _draw_over(self, painter: QPainter) -> None:
         """Draw what is over the picture and its cursors."""
@@ -306,7 +305,7 @@ class StackDisplay(RowArea):
         if row is None or at.y() >= scene.axis_top or at.y() + self.scrolled >= self.places.rows[row].plot_top:
             return None
         reading = self._readouts.choose(self._current_readouts(), live=self._is_live)[row]
-        header = row_header(self._rows[row], reading, scene.unit(row), self._ranges[self._rows[row].key])
+        header = row_header(self.rows[row], reading, scene.unit(row), self._ranges[self.rows[row].key])
         return row, header_layout(self.font(), self.places.plot_left + self.places.plot_width - MARGIN, header)
 
     def _entry_at(self, at: QPointF) -> tuple[str, str] | None:
@@ -315,13 +314,13 @@ class StackDisplay(RowArea):
         entry = None if header is None else header[1].entry_at(at.x() - MARGIN)
         if header is None or entry is None:
             return None
-        row = self._rows[header[0]]
+        row = self.rows[header[0]]
         return row.key, row.curves[entry.index].label
 
     def _apply_styles(self) -> None:
         """Draw the curves with their changed styles."""
         self._set_rows(self._styles.applied(self._given))
-        self._ranges.update(self._rows, self._frame)
+        self._ranges.update(self.rows, self.frame)
         self._redraw()
 
     @property
@@ -337,7 +336,7 @@ class StackDisplay(RowArea):
         draw_wrapped(painter, inner, self.message)
 
     def _current_readouts(self) -> list[Readout]:
-        return readouts(self._frame, len(self._rows), self._view.cursor, self._view.pinned)
+        return readouts(self.frame, len(self.rows), self._view.cursor, self._view.pinned)
 
     def _redraw(self) -> None:
         self._background.invalidate()

@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
 from gui.sources.opening.connect_dialog import RecentList, ServeForm, WatchForm
 from gui.sources.opening.run_list import RunList
 from gui.sources.processes.catalogue import Catalogue
-from gui.sources.processes.child_process import ChildProcess, ProcessFactory
 from gui.sources.processes.playback import PlaySimulation
 from gui.widgets.lists import set_row_padding
 from gui.widgets.painting import MutedLabel, PlainLabel, font_like, media_icon, plain_tip
@@ -52,7 +51,6 @@ class FirstPage(QScrollArea):
     offers : simulations.
     settings : that store endpoints and folders.
     theme : colours.
-    launch : creates the process that lists runs.
 
     Signals
     -------
@@ -75,8 +73,6 @@ class FirstPage(QScrollArea):
         settings: QSettings,
         theme: Theme,
         parent: QWidget | None = None,
-        *,
-        launch: ProcessFactory = ChildProcess,
     ) -> None:
         super().__init__(parent)
         self.setAccessibleName("start page")
@@ -89,7 +85,7 @@ class FirstPage(QScrollArea):
             "Open a recording…", "Replay a run file or a table of numbers; or drop one here."
         )
         self.watch, self.serve = WatchForm(settings), ServeForm(settings)
-        self.runs = RunList(settings, theme, launch=launch)
+        self.runs = RunList(settings, theme)
         self.simulations = QPushButton("Play a simulation")
         self.recent = QListWidget()
         self._lay_out()

@@ -37,6 +37,11 @@ class ServiceProcess(QObject):
     launch : creates processes.
     clock : s, monotonic.
 
+    Attributes
+    ----------
+    process : the running one; None between restarts.
+    listening : the service is ready for samples.
+
     Signals
     -------
     ready : the service is ready for the first time; endpoint of its results.
@@ -68,21 +73,11 @@ class ServiceProcess(QObject):
         self._outlives = outlives
         self._launch = launch
         self._clock = clock
-        self._process: ChildProcess | None = None
+        self.process: ChildProcess | None = None
         self._again = QTimer(self, singleShot=True)
         self._again.timeout.connect(self.start)
-        self._stopping = self._over = self._was_ready = self._is_ready = False
+        self._stopping = self._over = self._was_ready = self.listening = False
         self._tries, self._pause, self._begun = 0, _FIRST, 0.0
-
-    @property
-    def process(self) -> ChildProcess | None:
-        """The running process; None between restarts."""
-        return self._process
-
-    @property
-    def listening(self) -> bool:
-        """Whether the service is ready for samples."""
-        return self._is_ready
 
     def start(self) -> None:
         """Start or restart the process."""
@@ -92,7 +87,7 @@ class ServiceProcess(QObject):
         self._tries += 1
         self._begun = self._clock()
         process = self._launch(words, self, outlives=self._outlives, exits_on_stdin_close=not self._outlives)
-        self._process = process
+        self.process = process
         process.line.connect(self._on_line)
         process.answer.connect(self._on_answer)
         process.ended.connect(self._on_ended)
@@ -102,20 +97,20 @@ class ServiceProcess(QObject):
         """Stop the service, which closes its recording; does not wait."""
         self._stopping = True
         self._again.stop()
-        if self._process is None:
+        if self.process is None:
             self._finish()
         else:
-            self._process.stop()
+            self.process.stop()
 
     def _on_line(self, line: str) -> None:
-        if not self._stopping and not self._is_ready:
+        if not self._stopping and not self.listening:
             self.progress.emit(line)
 
     def _on_answer(self, message: dict[str, object]) -> None:
         found = Endpoints.from_message(message)
         if self._stopping or found is None:
             return
-        self._is_ready = True
+        self.listening = True
         self.progress.emit("")
         if self._was_ready:
             self.notified.emit("info", BACK)
@@ -125,9 +120,9 @@ class ServiceProcess(QObject):
         self.ready.emit(found.results)
 
     def _on_ended(self, code: int, last: str) -> None:
-        if self._process is not None:
-            self._process.deleteLater()
-        self._process, was_listening, self._is_ready = None, self._is_ready, False
+        if self.process is not None:
+            self.process.deleteLater()
+        self.process, was_listening, self.listening = None, self.listening, False
         self.progress.emit("")
         why = exit_reason(code, last)
         if self._stopping:

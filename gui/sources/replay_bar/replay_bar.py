@@ -39,6 +39,10 @@ def read_speed(text: str) -> float | None:
 class SpeedBox(QComboBox):
     """Combo box for the speed.
 
+    Attributes
+    ----------
+    speed : of the player.
+
     Signals
     -------
     chosen : factor on real time; infinite: as fast as possible.
@@ -49,7 +53,7 @@ class SpeedBox(QComboBox):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.theme = theme
-        self._speed = 1.0
+        self.speed = 1.0
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         # completion would turn a typed 0.2 into 0.25
@@ -67,11 +71,6 @@ class SpeedBox(QComboBox):
         self.show_speed(1.0)
 
     @property
-    def speed(self) -> float:
-        """The speed of the player."""
-        return self._speed
-
-    @property
     def problem(self) -> str:
         """The problem of the text; empty if it is valid."""
         return "" if read_speed(self.currentText()) is not None else _WRONG
@@ -80,20 +79,20 @@ class SpeedBox(QComboBox):
         """Show the speed of the player, unless a text is being typed."""
         field = self.lineEdit()
         typing = field is not None and field.hasFocus() and field.isModified()
-        if speed == self._speed and (typing or read_speed(self.currentText()) == speed):
+        if speed == self.speed and (typing or read_speed(self.currentText()) == speed):
             return
-        self._speed = speed
+        self.speed = speed
         if not typing:
             self.setEditText(speed_text(speed))
 
     def faster(self, steps: int = 1) -> None:
         """Choose the next listed speed; a slower one where `steps` is negative."""
         if steps > 0:
-            above = [speed for speed in SPEEDS if speed > self._speed]
-            speed = above[min(steps, len(above)) - 1] if above else self._speed
+            above = [speed for speed in SPEEDS if speed > self.speed]
+            speed = above[min(steps, len(above)) - 1] if above else self.speed
         else:
-            below = [speed for speed in reversed(SPEEDS) if speed < self._speed]
-            speed = below[min(-steps, len(below)) - 1] if below else self._speed
+            below = [speed for speed in reversed(SPEEDS) if speed < self.speed]
+            speed = below[min(-steps, len(below)) - 1] if below else self.speed
         self._choose(speed_text(speed))
 
     def apply_theme(self, theme: Theme) -> None:
@@ -107,8 +106,8 @@ class SpeedBox(QComboBox):
             return
         self.setEditText(speed_text(speed))
         # Enter is signalled twice, by the field and by the list
-        if speed != self._speed:
-            self._speed = speed
+        if speed != self.speed:
+            self.speed = speed
             self.chosen.emit(speed)
 
     def _enter(self) -> None:
@@ -118,7 +117,7 @@ class SpeedBox(QComboBox):
         """Show the speed of the player if the text was left without Enter."""
         field = self.lineEdit()
         if field is not None and not field.hasFocus():
-            self.setEditText(speed_text(self._speed))
+            self.setEditText(speed_text(self.speed))
 
     def _mark(self) -> None:
         field, problem = self.lineEdit(), self.problem
@@ -148,7 +147,7 @@ class ReplayBar(QWidget):
         super().__init__(parent)
         self.theme = theme
         self.lead = LEAD
-        self._player: Player | None = None
+        self.player: Player | None = None
         self.play = self._button("play", "Play")
         self.step = self._button("step", f"Step: {STEP:g} s, then pause")
         self.restart = self._button("restart", "Play from the beginning")
@@ -175,17 +174,12 @@ class ReplayBar(QWidget):
         self.apply_theme(theme)
         self.set_player(None)
 
-    @property
-    def player(self) -> Player | None:
-        """The player."""
-        return self._player
-
     def set_player(self, player: Player | None) -> None:
         """Set the player; None: none."""
-        if self._player is not None:
-            self._player.changed.disconnect(self._show_state)
-            self._player.described.disconnect(self._show_run)
-        self._player = player
+        if self.player is not None:
+            self.player.changed.disconnect(self._show_state)
+            self.player.described.disconnect(self._show_run)
+        self.player = player
         if player is not None:
             player.changed.connect(self._show_state)
             player.described.connect(self._show_run)
@@ -212,11 +206,11 @@ class ReplayBar(QWidget):
         return button
 
     def _show_run(self) -> None:
-        self.timeline.show_run(None if self._player is None else self._player.description)
+        self.timeline.show_run(None if self.player is None else self.player.description)
         self._show_state()
 
     def _show_state(self) -> None:
-        player = self._player
+        player = self.player
         playing = player is not None and player.playing
         word = "Pause" if playing else "Play"
         if self.play.text() != word or self.play.icon().isNull() or self.play.property("colour") != self.theme.text:
@@ -237,12 +231,12 @@ class ReplayBar(QWidget):
         self.place.setMinimumWidth(max(self.place.minimumWidth(), self.place.sizeHint().width()))
 
     def _with_player(self, act: Callable[[Player], object]) -> Callable[[], object]:
-        return lambda: None if self._player is None else act(self._player)
+        return lambda: None if self.player is None else act(self.player)
 
     def _seek(self, seconds: float) -> None:
-        if self._player is not None:
+        if self.player is not None:
             # while playing the windows fill anyway
-            self._player.seek(seconds, 0.0 if self._player.playing else self.lead)
+            self.player.seek(seconds, 0.0 if self.player.playing else self.lead)
 
 
 def place_text(player: Player) -> str:
