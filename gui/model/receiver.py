@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Event as Signal
 from threading import Lock, Thread
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Event, ResultBlock, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.transfer import TransferBlock
 from monitor.system.running_clock import REAL_TIME, RunningClock
+
+if TYPE_CHECKING:
+    from monitor.transport.zeromq.results import ResultSubscriber
 
 PROBE_TIME, PROBE_INTERVAL = 2.5, 5.0  # s before an endpoint is probed, and probed again
 PROBE_TIMEOUT = 1.0  # s for an answer
@@ -111,16 +114,6 @@ Streamed = SignalBlock | ResultBlock | Event
 Message = Streamed | TransferBlock | AlarmReport | Health
 
 
-class _Subscription(Protocol):
-    """The part of `ResultSubscriber` that is used."""
-
-    def receive(self, timeout: float) -> Sequence[Message]:
-        """Return the messages that have arrived; wait up to `timeout` s for the first."""
-
-    def close(self) -> None:
-        """Close the socket."""
-
-
 @dataclass(frozen=True, slots=True)
 class ReceivedMessages:
     """Messages by kind: the newest health, alarms and transfer functions (None: none received), all others.
@@ -184,7 +177,7 @@ class ServiceSubscription:
     url : probed where no service answers; empty: not.
     """
 
-    def __init__(self, subscription: _Subscription, clock: Callable[[], float] = REAL_TIME, url: str = "") -> None:
+    def __init__(self, subscription: ResultSubscriber, clock: Callable[[], float] = REAL_TIME, url: str = "") -> None:
         self._subscription = subscription
         self._clock = clock
         self._url = url

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHeaderView, QPushButton, QVBoxLayout, QWidget
 
 from gui.model.alarms import NormalRange, sorted_alarms
 from gui.model.history import History
-from gui.widgets.lists import ListModel, ListView
+from gui.widgets.lists import ListModel, ListView, fill
 from gui.widgets.menus import MenuEntry, show_context_menu
 from gui.widgets.painting import font_like
 from gui.widgets.theme import Theme, level_colour
@@ -283,9 +283,7 @@ class AlarmList(QWidget):
         # a click leaves the focus in the list
         self.acknowledge_all.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.normal = QAction("normal alarms", self, checkable=True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.view)
+        fill(QVBoxLayout(self), self.view, margins=(0, 0, 0, 0))
         self.acknowledge.triggered.connect(lambda: self._request(AcknowledgeRequest))
         self.acknowledge_all.clicked.connect(self.acknowledge_all_alarms)
         self.shelve.triggered.connect(self._shelve)

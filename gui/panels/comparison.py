@@ -27,6 +27,7 @@ from gui.panels.comparison_table import DifferenceList
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, trace
 from gui.plots.view import View
+from gui.widgets.lists import fill
 from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 from gui.wording.quantity_names import QUANTITIES
@@ -88,12 +89,17 @@ class LagRow(QWidget):
         self.close_button.setAutoRaise(True)
         self.close_button.setToolTip("Remove this recording")
         self.quality = PlainLabel()
-        line = QHBoxLayout(self)
-        line.setContentsMargins(6, 0, 6, 0)
-        for part in (self.name, PlainLabel("lags by"), self.lag, self.button, self.quality):
-            line.addWidget(part)
-        line.addStretch(1)
-        line.addWidget(self.close_button)
+        fill(
+            QHBoxLayout(self),
+            self.name,
+            PlainLabel("lags by"),
+            self.lag,
+            self.button,
+            self.quality,
+            None,
+            self.close_button,
+            margins=(6, 0, 6, 0),
+        )
         self.lag.valueChanged.connect(self.changed)
         self.button.clicked.connect(self.estimate)
         self.close_button.clicked.connect(self.remove)

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout, QWidget
 
 from gui.model.comparison import ComparedRun, Quantity
-from gui.widgets.lists import Index, ListModel, set_list_style
+from gui.widgets.lists import Index, ListModel, fill, set_list_style
 from gui.widgets.painting import ElidedLabel
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import Level
@@ -160,11 +160,7 @@ class DifferenceList(QWidget):
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)
         for header in (self.table.verticalHeader(), self.table.horizontalHeader()):
             header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(6, 2, 6, 2)
-        box.setSpacing(2)
-        box.addWidget(self.heading)
-        box.addWidget(self.table, 1)
+        fill(QVBoxLayout(self), self.heading, (self.table, 1), margins=(6, 2, 6, 2), spacing=2)
         self.hide()
 
     def show_runs(self, runs: Sequence[ComparedRun], tolerances: Mapping[str, str]) -> None:

@@ -26,7 +26,7 @@ from gui.model.statistics import CurveStatistics, statistics
 from gui.plots.time.axis import ShownUnit
 from gui.plots.time.rows import Interval, Trace, extent
 from gui.plots.value_axis import MINUS, value_text
-from gui.widgets.lists import ListModel, set_list_style
+from gui.widgets.lists import ListModel, fill, set_list_style
 from gui.widgets.painting import PlainLabel
 from gui.widgets.signal_drag import drag_signals
 from gui.widgets.theme import LIGHT
@@ -210,9 +210,7 @@ class StatisticsTable(QWidget):
         box = QVBoxLayout(self)
         box.setContentsMargins(_MARGIN, 2, _MARGIN, 2)
         box.setSpacing(2)
-        above = QHBoxLayout()
-        above.addWidget(self.between)
-        above.addWidget(self.heading, 1)
+        above = fill(QHBoxLayout(), self.between, (self.heading, 1))
         box.addLayout(above)
         box.addWidget(self.table)
         self.hide()

@@ -26,7 +26,7 @@ from gui.panels.alarm_list import AlarmList
 from gui.panels.base import Panel
 from gui.panels.controls import MenuButton
 from gui.plots.view import View
-from gui.widgets.lists import ListModel, ListView, row_text
+from gui.widgets.lists import ListModel, ListView, fill, row_text
 from gui.widgets.menus import MenuEntry, show_context_menu
 from gui.widgets.painting import PlainLabel, font_like
 from gui.widgets.theme import Theme, level_colour
@@ -192,14 +192,8 @@ class _EventList(QWidget):
         self._kinds.setToolTip("Filter by kind of event")
         self._kinds.setMenu(self._kind_menu(normal))
         self._count = PlainLabel()
-        self.bar = QHBoxLayout()
-        self.bar.setContentsMargins(4, 2, 4, 0)
-        for widget in (self._kinds, self._text, self._count):
-            self.bar.addWidget(widget)
-        self.bar.setStretchFactor(self._text, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.view)
+        self.bar = fill(QHBoxLayout(), self._kinds, (self._text, 1), self._count, margins=(4, 2, 4, 0))
+        fill(QVBoxLayout(self), self.view, margins=(0, 0, 0, 0))
         self.setFocusProxy(self.view)
         scroll_bar = self.view.verticalScrollBar()
         self._follows = True
@@ -316,11 +310,7 @@ class EventsPanel(Panel):
             parts.addWidget(part)
         # alarms first: seven of them are seen on a small screen
         parts.setSizes([7000, 3000])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addLayout(self.events.bar)
-        layout.addWidget(parts)
+        fill(QVBoxLayout(self), self.events.bar, parts, margins=(0, 0, 0, 0), spacing=4)
         self.setFocusProxy(self.events)
         self._history: History | None = None
         self.alarms.hide()

@@ -24,6 +24,7 @@ from gui.plots.time.rows import Frame, PlotRow, Reader, RowData, Trace, no_value
 from gui.plots.time.stack import TimeStack
 from gui.plots.value_axis import duration_text
 from gui.plots.view import View
+from gui.widgets.lists import fill
 from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
@@ -58,10 +59,7 @@ class TimePanel(Panel):
         self.limit_drag = LimitDrag(self.stack)
         self.stack.message = self._nothing = nothing
         self.heading = PlainLabel(self)
-        self.controls = QHBoxLayout()
-        self.controls.setContentsMargins(6, 2, 6, 0)
-        self.controls.setSpacing(8)
-        self.controls.addWidget(self.heading, 1)
+        self.controls = fill(QHBoxLayout(), (self.heading, 1), margins=(6, 2, 6, 0), spacing=8)
         self.menu = RowMenu(self)
         self.statistics = StatisticsTable(self)
         self.statistics_button = QToolButton(self)
@@ -77,12 +75,7 @@ class TimePanel(Panel):
         self._summarized: object = None
         self.controls.addWidget(self.statistics_button)
         self.controls.addWidget(self.menu)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        box.addLayout(self.controls)
-        box.addWidget(self.stack, 1)
-        box.addWidget(self.statistics)
+        fill(QVBoxLayout(self), self.controls, (self.stack, 1), self.statistics, margins=(0, 0, 0, 0), spacing=0)
         # the plot handles the keys
         self.setFocusProxy(self.stack)
         self.menu.chosen.connect(self.show_rows)

@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 
 from gui.settings.editors import FieldEditor, editor_of, separator_of
 from gui.settings.storage import DisplayLimitSettings, WindowSettings, write_service_settings
-from gui.widgets.lists import set_row_padding
+from gui.widgets.lists import fill, set_row_padding
 from gui.widgets.painting import MutedLabel, PlainLabel, ProblemLabel
 from monitor.config import SettingField, Settings, SettingsError, fields_of, load_settings, problem_text
 from monitor.system.files import WriteError
@@ -84,9 +84,7 @@ class SettingsForm(QWidget):
         defaults = QPushButton("Restore defaults")
         defaults.setToolTip(f"Restore the defaults of this page: {section.title}")
         defaults.clicked.connect(self.restore_defaults)
-        last = QHBoxLayout()
-        last.addStretch(1)
-        last.addWidget(defaults)
+        last = fill(QHBoxLayout(), None, defaults)
         layout.addWidget(PlainLabel(section.description, wordWrap=True))
         layout.addWidget(self.problem)
         layout.addLayout(grid)
@@ -294,14 +292,8 @@ class SettingsDialog(QDialog):
             buttons.addButton(button, QDialogButtonBox.ButtonRole.ResetRole)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        middle = QHBoxLayout()
-        middle.addWidget(self.list)
-        middle.addWidget(self.stack, 1)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.search)
-        layout.addLayout(middle, 1)
-        layout.addWidget(self.message)
-        layout.addWidget(buttons)
+        middle = fill(QHBoxLayout(), self.list, (self.stack, 1))
+        fill(QVBoxLayout(self), self.search, (middle, 1), self.message, buttons)
         self.search.textChanged.connect(self._filter)
         self.list.setCurrentRow(0)
         self.resize(780, 680)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from PySide6.QtCore import (
     QAbstractTableModel,
@@ -19,9 +19,11 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QBrush, QColor, QContextMenuEvent, QFont, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QBoxLayout,
     QFrame,
     QHBoxLayout,
     QHeaderView,
+    QLayout,
     QScrollArea,
     QSizePolicy,
     QStyledItemDelegate,
@@ -33,6 +35,7 @@ from PySide6.QtWidgets import (
 from gui.widgets.painting import plain_tip
 from gui.widgets.theme import Theme
 
+Box = TypeVar("Box", bound=QBoxLayout)
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
@@ -175,18 +178,40 @@ def set_list_style(view: QTableView, name: str) -> None:
     view.verticalHeader().hide()
 
 
+Part = QWidget | QLayout | None
+
+
+def fill(
+    layout: Box, *parts: Part | tuple[Part, int], margins: tuple[int, int, int, int] | None = None, spacing: int = -1
+) -> Box:
+    """Add parts to a layout, in order, and return it: a pair has its stretch, None is a space that grows.
+
+    Parameters
+    ----------
+    margins : around the parts, px; None: those of the style.
+    spacing : between the parts, px; -1: that of the style.
+    """
+    if margins is not None:
+        layout.setContentsMargins(*margins)
+    layout.setSpacing(spacing)
+    for each in parts:
+        part, stretch = each if isinstance(each, tuple) else (each, 0)
+        if part is None:
+            layout.addStretch(1)
+        elif isinstance(part, QWidget):
+            layout.addWidget(part, stretch)
+        else:
+            layout.addLayout(part, stretch)
+    return layout
+
+
 class WidgetRow(QScrollArea):
     """Widgets in one row; where it is too narrow for them, it has a scroll bar."""
 
     def __init__(self, *widgets: QWidget) -> None:
         super().__init__()
         self._content = QWidget()
-        row = QHBoxLayout(self._content)
-        row.setContentsMargins(4, 4, 4, 4)
-        row.setSpacing(8)
-        for widget in widgets:
-            row.addWidget(widget)
-        row.addStretch(1)
+        fill(QHBoxLayout(self._content), *widgets, None, margins=(4, 4, 4, 4), spacing=8)
         self.setWidget(self._content)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)

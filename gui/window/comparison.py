@@ -20,6 +20,7 @@ from gui.sources.opening.open_dialog import Opener
 from gui.sources.opening.run_list import RunList
 from gui.sources.processes.child_process import CommandJob, finish_all
 from gui.sources.processes.recording import JOIN, OpenRecording, RunLoader
+from gui.widgets.lists import fill
 from gui.widgets.theme import Theme
 from gui.window.export import ReportController
 from gui.window.layout_controller import LayoutController
@@ -265,9 +266,7 @@ class RunsDialog(QDialog):
         buttons.rejected.connect(self.reject)
         self.runs.opened.connect(self.accept)
         self.runs.compared.connect(self.accept)
-        rows = QVBoxLayout(self)
-        rows.addWidget(self.runs, 1)
-        rows.addWidget(buttons)
+        fill(QVBoxLayout(self), (self.runs, 1), buttons)
         self.resize(860, 520)
 
 

@@ -22,6 +22,7 @@ from gui.model.derived import MAX_DERIVED, DerivedChannel, check_names, from_tex
 from gui.model.formula import FUNCTIONS, MAX_LENGTH, FormulaError, compile_formula, reference
 from gui.model.history import History
 from gui.panels.histories import HistoriesPanel
+from gui.widgets.lists import fill
 from gui.widgets.painting import ElidedLabel, PlainLabel, plain_tip
 from gui.widgets.signal_drag import drag_signals
 from gui.window.window import Controller, MainWindow
@@ -121,17 +122,17 @@ class DerivedDialog(QDialog):
         close.setAutoDefault(False)
         lists = QHBoxLayout()
         for title, part, share in (("Channels", self.signals, 2), ("Functions", self.functions, 3)):
-            column = QVBoxLayout()
-            column.addWidget(PlainLabel(title))
-            column.addWidget(part)
+            column = fill(QVBoxLayout(), PlainLabel(title), part)
             lists.addLayout(column, share)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.defined, 2)
-        layout.addLayout(form)
-        layout.addWidget(self.problem)
-        layout.addWidget(ElidedLabel("A double click inserts; channels can be dragged onto plots."))
-        layout.addLayout(lists, 3)
-        layout.addLayout(commands)
+        fill(
+            QVBoxLayout(self),
+            (self.defined, 2),
+            form,
+            self.problem,
+            ElidedLabel("A double click inserts; channels can be dragged onto plots."),
+            (lists, 3),
+            commands,
+        )
         metrics, screen = self.fontMetrics(), self.screen().availableSize()
         wanted = QSize(_SIZE[0] * metrics.averageCharWidth(), _SIZE[1] * metrics.lineSpacing())
         self.resize(wanted.boundedTo(screen))

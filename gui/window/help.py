@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.widgets.lists import set_row_padding
+from gui.widgets.lists import fill, set_row_padding
 from gui.widgets.painting import font_like
 from gui.window.actions import Actions, action_text, shortcuts_text
 from monitor import __version__
@@ -117,10 +117,7 @@ class CommandPalette(QFrame):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(2, QHeaderView.ResizeMode.ResizeToContents)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(6, 6, 6, 6)
-        layout.addWidget(self.line)
-        layout.addWidget(self.list)
+        fill(QVBoxLayout(self), self.line, self.list, margins=(6, 6, 6, 6))
         self.line.textChanged.connect(self._filter)
         self.line.returnPressed.connect(self._run)
         self.list.itemClicked.connect(self._run)
@@ -309,10 +306,7 @@ class ShortcutDialog(QDialog):
         # Enter ends a search, not the dialog
         buttons.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
         buttons.rejected.connect(self.close)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.line)
-        layout.addWidget(self.tree)
-        layout.addWidget(buttons)
+        fill(QVBoxLayout(self), self.line, self.tree, buttons)
         self.line.textChanged.connect(self._filter)
         self.resize(1000, 640)
 
@@ -371,9 +365,7 @@ def show_documentation(window: QWidget) -> None:
         pages.setMarkdown(metadata("synchroscope")["Description"])
     else:
         pages.setSource(QUrl.fromLocalFile(str(readme)))
-    layout = QVBoxLayout(dialog)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.addWidget(pages)
+    fill(QVBoxLayout(dialog), pages, margins=(0, 0, 0, 0))
     dialog.resize(820, 720)
     dialog.show()
 

@@ -33,6 +33,7 @@ from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.session import BACK, DIED
 from gui.sources.replay_bar.fault_bar import FaultBar
 from gui.sources.replay_bar.replay_bar import ReplayBar
+from gui.widgets.lists import fill
 from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 from gui.window.action_table import ACTIONS, simulation_actions
@@ -65,11 +66,7 @@ class NoteBar(QWidget):
         self._text.setAccessibleName("Text of the note")
         self._save = QPushButton("Save")
         self._remaining = PlainLabel()
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(8, 4, 8, 4)
-        for widget in (self._label, self._text, self._remaining, self._save):
-            layout.addWidget(widget)
-        layout.setStretchFactor(self._text, 1)
+        fill(QHBoxLayout(self), self._label, (self._text, 1), self._remaining, self._save, margins=(8, 4, 8, 4))
         self._text.textChanged.connect(self._update_remaining)
         self._text.returnPressed.connect(self._emit)
         self._save.clicked.connect(self._emit)

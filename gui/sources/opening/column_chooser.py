@@ -30,6 +30,7 @@ from gui.sources.opening.columns import (
     TimeForm,
 )
 from gui.sources.replay_bar.overview import ColumnPreview
+from gui.widgets.lists import fill
 from gui.widgets.painting import MutedLabel, PlainLabel, ProblemLabel, plain_tip
 from gui.widgets.theme import applied_theme
 from monitor.messages.recordings import Description, FileColumn, Overview
@@ -157,18 +158,13 @@ class ColumnChooser(QDialog):
 
     def _lay_out(self) -> None:
         inner = QWidget()
-        filled = QVBoxLayout(inner)
-        filled.setContentsMargins(0, 0, 0, 0)
-        filled.addLayout(self._rows)
-        filled.addStretch(1)
+        fill(QVBoxLayout(inner), self._rows, None, margins=(0, 0, 0, 0))
         scroll = _Rows(widgetResizable=True)
         scroll.setWidget(inner)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         # as high as the rows, if there is room; the preview uses the rest
         scroll.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.heading)
-        layout.addWidget(self.notes)
+        layout = fill(QVBoxLayout(self), self.heading, self.notes)
         if self._datasets:
             form = QFormLayout()
             form.addRow("&Dataset", self.dataset)

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.sources.processes.session import ConnectToService, ServeRig
+from gui.widgets.lists import fill
 from gui.widgets.menus import ask_path
 from gui.widgets.painting import PlainLabel, ProblemLabel
 from monitor.system.default_endpoints import RESULTS, SIGNALS
@@ -98,11 +99,7 @@ class EndpointField(QWidget):
         self.box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.box.setMinimumContentsLength(18)
         self.fault = ProblemLabel()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        layout.addWidget(self.box)
-        layout.addWidget(self.fault)
+        fill(QVBoxLayout(self), self.box, self.fault, margins=(0, 0, 0, 0), spacing=2)
         self.setFocusProxy(self.box)
         field = self.box.lineEdit()
         assert field is not None
@@ -172,15 +169,8 @@ class KeysField(QWidget):
         self.browse = QPushButton("Browse…")
         self.browse.setAutoDefault(False)
         self.fault = ProblemLabel()
-        row = QHBoxLayout()
-        row.addWidget(PlainLabel("key folder"))
-        row.addWidget(self.folder, 1)
-        row.addWidget(self.browse)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(2)
-        layout.addLayout(row)
-        layout.addWidget(self.fault)
+        row = fill(QHBoxLayout(), PlainLabel("key folder"), (self.folder, 1), self.browse)
+        fill(QVBoxLayout(self), row, self.fault, margins=(0, 0, 0, 0), spacing=2)
         self.folder.textChanged.connect(self._check)
         self.browse.clicked.connect(self._browse)
 
@@ -232,13 +222,8 @@ class WatchForm(QWidget):
         self.keys = KeysField(settings, "watch/keys")
         self.keys.setVisible(with_keys or bool(self.keys.place))
         self.go = QPushButton("Watch")
-        row = QHBoxLayout()
-        row.addWidget(self.endpoint, 1)
-        row.addWidget(self.go)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addLayout(row)
-        layout.addWidget(self.keys)
+        row = fill(QHBoxLayout(), (self.endpoint, 1), self.go)
+        fill(QVBoxLayout(self), row, self.keys, margins=(0, 0, 0, 0))
         self.keys.changed.connect(self._check)
         self.keys.folder.returnPressed.connect(self.submit)
         self.endpoint.changed.connect(self._check)

@@ -25,7 +25,7 @@ from gui.sources.opening.connect_dialog import RecentList, ServeForm, WatchForm
 from gui.sources.opening.run_list import RunList
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.playback import PlaySimulation
-from gui.widgets.lists import set_row_padding
+from gui.widgets.lists import fill, set_row_padding
 from gui.widgets.painting import MutedLabel, PlainLabel, font_like, media_icon, plain_tip
 from gui.widgets.theme import Theme
 
@@ -157,9 +157,11 @@ class FirstPage(QScrollArea):
         right.addWidget(_heading("Runs"))
         right.addWidget(self.runs)
         right.addSpacing(12)
-        line = QHBoxLayout()
-        line.addWidget(self.simulations)
-        line.addWidget(_sentence("Streams with known errors, to see how the indicators respond."), 1)
+        line = fill(
+            QHBoxLayout(),
+            self.simulations,
+            (_sentence("Streams with known errors, to see how the indicators respond."), 1),
+        )
         right.addLayout(line)
         right.addStretch(1)
         rows.addWidget(_heading("Synchroscope", 2.0, bold=False))

@@ -13,6 +13,7 @@ from gui.model.run_catalogue import RunFilter, RunListing, read_listing
 from gui.sources.opening.connect_dialog import RECORDED
 from gui.sources.opening.run_table import RunTable, RunView
 from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory
+from gui.widgets.lists import fill
 from gui.widgets.menus import MenuEntry, ask_path, show_context_menu
 from gui.widgets.painting import ElidedLabel, MutedLabel
 from gui.widgets.theme import Theme
@@ -136,13 +137,7 @@ class RunList(QWidget):
         above.addWidget(self.choose)
         below.addWidget(self.filter, 1)
         below.addWidget(self.with_alarms)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.setSpacing(6)
-        rows.addLayout(above)
-        rows.addLayout(below)
-        rows.addWidget(self.view, 1)
-        rows.addWidget(self.status)
+        rows = fill(QVBoxLayout(self), above, below, (self.view, 1), self.status, margins=(0, 0, 0, 0), spacing=6)
         if self._fills:
             rows.addStretch()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import weakref
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import monotonic
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -29,21 +29,11 @@ from monitor.messages.requests import (
     StepRequest,
 )
 
+if TYPE_CHECKING:
+    from monitor.transport.zeromq.request_client import RequestClient
+
 _POLL_INTERVAL = 25  # ms between polls for answers
 _STATE_INTERVAL = 0.1  # s between requests of the state
-
-
-class RequestClientProtocol(Protocol):
-    """Interface of `monitor.transport.zeromq.request_client.RequestClient`."""
-
-    def send(self, request: Request) -> int:
-        """Send a request and return its number."""
-
-    def answers(self, timeout: float = 0.0) -> Sequence[Answer]:
-        """Return the answers received since the last call."""
-
-    def close(self, linger: float = 0.0) -> None:
-        """Close the socket."""
 
 
 class Player(QObject):
@@ -153,10 +143,10 @@ class ReplayControl(Player):
     """
 
     def __init__(
-        self, client: RequestClientProtocol, parent: QObject | None = None, description: Description | None = None
+        self, client: RequestClient, parent: QObject | None = None, description: Description | None = None
     ) -> None:
         super().__init__(parent, description)
-        self._client: RequestClientProtocol | None = client
+        self._client: RequestClient | None = client
         weakref.finalize(self, client.close)  # if it is deleted with its parent
         self._newest_command = 0
         self._state_request = 0  # request without an answer

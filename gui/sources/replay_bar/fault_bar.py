@@ -10,7 +10,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.sources.processes.player import ReplayControl
-from gui.widgets.lists import WidgetRow
+from gui.widgets.lists import WidgetRow, fill
 from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 
@@ -140,9 +140,11 @@ class FaultBar(QWidget):
         self.on = PlainLabel()
         self.on.setAccessibleName("faults that are on")
         buttons = self.gap, self.restart, self.delay, self.off
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(WidgetRow(PlainLabel("Faults"), *self.switches.values(), *buttons, self.on))
+        fill(
+            QVBoxLayout(self),
+            WidgetRow(PlainLabel("Faults"), *self.switches.values(), *buttons, self.on),
+            margins=(0, 0, 0, 0),
+        )
         self.gap.clicked.connect(lambda: self._inject(self.faults, f"gap=0:{GAP:g}"))
         self.restart.clicked.connect(lambda: self._inject(self.faults, "restart=0"))
         self.delay.clicked.connect(lambda: self._inject(self.faults.later()))
@@ -215,11 +217,7 @@ class _Switch(QWidget):
         self.number.setAccessibleName(f"{kind.label}, {kind.unit}")
         for widget in (self.box, self.number):
             widget.setToolTip(kind.tip)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(3)
-        layout.addWidget(self.box)
-        layout.addWidget(self.number)
+        fill(QHBoxLayout(self), self.box, self.number, margins=(0, 0, 0, 0), spacing=3)
         self.box.toggled.connect(self._inject_now)
         self.number.valueChanged.connect(self._inject_now)
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QToolButton, 
 
 from gui.sources.processes.player import Player
 from gui.sources.replay_bar.run_timeline import RunTimeline
+from gui.widgets.lists import fill
 from gui.widgets.painting import PlainLabel, media_icon
 from gui.widgets.theme import Theme
 
@@ -157,12 +158,18 @@ class ReplayBar(QWidget):
         self.place = PlainLabel()
         self.place.setAccessibleName("place in the run")
         self.place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(6, 4, 6, 4)
-        layout.setSpacing(4)
-        for widget in (self.restart, self.play, self.step, self.loop, self.speed, self.timeline, self.place):
-            layout.addWidget(widget)
-        layout.setStretchFactor(self.timeline, 1)
+        fill(
+            QHBoxLayout(self),
+            self.restart,
+            self.play,
+            self.step,
+            self.loop,
+            self.speed,
+            (self.timeline, 1),
+            self.place,
+            margins=(6, 4, 6, 4),
+            spacing=4,
+        )
         self.play.clicked.connect(self._with_player(lambda player: player.toggle()))
         self.step.clicked.connect(self._with_player(lambda player: player.step(STEP)))
         self.restart.clicked.connect(self._with_player(lambda player: player.restart()))
