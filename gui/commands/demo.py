@@ -157,7 +157,7 @@ def stage(
     signals, results = _free_endpoints(2)
     monitor_arguments = ["monitor", "--connect", signals, "--publish", results, "--record", str(record), "--once"]
     monitor_arguments += ["--ready-json"]
-    monitor_arguments += ["--window", f"{_window(duration):g}"]
+    monitor_arguments += ["--window", f"{min(_WINDOW, duration / _MIN_DURATION):g}"]
     replay_arguments = ["replay", "hybrid", "--bind", signals, "--duration", f"{duration:g}", "--speed", f"{speed:g}"]
     with ChildCommand("service", *monitor_arguments) as service:
         link = ServiceSubscription.connect(results)
@@ -196,10 +196,6 @@ def _sending(notes: Sequence[NoteRequest], dashboard: Dashboard, results: str) -
     finally:
         if client is not None:
             client.close()
-
-
-def _window(duration: float) -> float:
-    return min(_WINDOW, duration / _MIN_DURATION)
 
 
 def _await_ready(service: ChildCommand, dashboard: Dashboard) -> None:

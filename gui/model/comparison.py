@@ -10,9 +10,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from gui.model.envelope import Envelope
 from gui.model.history import History
-from gui.model.pyramid import Pyramid
+from gui.model.pyramid import Envelope, Pyramid
 from monitor.alignment import estimate_lag, interpolated
 from monitor.messages.blocks import Channel, Role, Samples, same_unit
 

@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache, partial
-from typing import Protocol
 from unicodedata import normalize
 
 import numpy as np
@@ -27,11 +26,8 @@ MAX_DELAY = 10.0
 """s, of which samples are stored."""
 
 
-class RunningFunction(Protocol):
-    """A function with state."""
-
-    def __call__(self, x: Samples) -> Samples:
-        """Return the values of the next block."""
+RunningFunction = Callable[[Samples], Samples]
+"""A function with state: takes a block, and returns the values of the next samples."""
 
 
 class Derivative:

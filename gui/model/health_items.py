@@ -10,8 +10,7 @@ from gui.model.alarms import AlarmSummary
 from gui.model.history import History
 from gui.model.loaded_recording import LoadedRecording
 from gui.model.service_state import RECORDED, ServiceState
-from gui.wording.event_text import NOT_JUDGED_SHAPE
-from gui.wording.level import Level
+from gui.wording.event_text import NOT_JUDGED_SHAPE, Level
 from monitor.messages.health import LONGEST_UNWRITTEN, Health
 from monitor.text.numbers import bytes_text, count, duration_text, instant_text, percent
 
@@ -205,7 +204,7 @@ def _recording(history: History, health: Health) -> Iterator[HealthItem]:
 
 
 def _stopped(history: History, health: Health, since: str) -> Iterator[HealthItem]:
-    lost, waiting = count(health.unrecorded), _waiting(health)
+    lost, waiting = count(health.unrecorded), max(0, health.counts.received - health.recorded - health.unrecorded)
     text = f"■ recording stopped {since}, {lost} samples lost"
     tip = (
         f"{health.recording}: nothing written since {since}; {lost} samples are lost, {count(waiting)} wait in memory"
@@ -214,11 +213,6 @@ def _stopped(history: History, health: Health, since: str) -> Iterator[HealthIte
     yield HealthItem("recording", text + (f", {count(waiting)} waiting" if waiting else ""), tip, Level.BAD, 0, text)
     if health.disk_free >= 0:
         yield _disk(history, health)
-
-
-def _waiting(health: Health) -> int:
-    """Return how many samples are received, but neither written nor lost."""
-    return max(0, health.counts.received - health.recorded - health.unrecorded)
 
 
 def _disk(history: History, health: Health) -> HealthItem:

@@ -18,7 +18,6 @@ from gui.model.alarms import (
     summarize,
     unknown_now,
 )
-from gui.model.contiguous_run import Block, ContiguousRun
 from gui.model.derived import DerivedChannel
 from gui.model.loaded_recording import LoadedRecording
 from gui.model.pyramid import DAY
@@ -26,7 +25,7 @@ from gui.model.receiver import ReceivedMessages
 from gui.model.results import RATE, ResultHistory
 from gui.model.service_state import RECORDED, RecordingProgress, ServiceState, service_state
 from gui.model.signals import CoarseSignals, SignalHistory
-from gui.model.timeline import ClockSegment, DisplayTimeline
+from gui.model.timeline import Block, ClockSegment, ContiguousRun, DisplayTimeline
 from monitor.messages.alarms import Alarm
 from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.messages.health import Health
@@ -59,12 +58,9 @@ class WallClock:
         for segment in segments:
             offset = self._offsets.get(segment.x_begin, offset if segment.follows else math.nan)
             known = not math.isnan(offset) and not is_dated(segment.x_begin + segment.offset)
-            found.append(replace(segment, offset=_rounded(offset)) if known else segment)
+            rounded = round(offset / _RESOLUTION) * _RESOLUTION if known else segment.offset
+            found.append(replace(segment, offset=rounded))
         return tuple(found)
-
-
-def _rounded(offset: float) -> float:
-    return round(offset / _RESOLUTION) * _RESOLUTION
 
 
 _MAX_EVENTS = 10_000

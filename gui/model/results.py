@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.model.envelope import Envelope
-from gui.model.pyramid import DAY, Pyramid, result_levels
+from gui.model.pyramid import DAY, Envelope, Pyramid, result_levels
 from monitor.messages.blocks import Column, ResultStream, Samples
 
 RATE = 25.0
@@ -33,6 +32,10 @@ class ResultHistory:
     memory : maximum in bytes; allocated at once.
     rate : instants a second; no more than rows a second.
     longest : as for `SignalHistory`.
+
+    Attributes
+    ----------
+    instants : the stored rows; their last column is x.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class ResultHistory:
         )
         # the last column is x of the row
         width = len(columns) + 1
-        self._instants = Pyramid(width, result_levels(self.rate, width, minutes, memory, longest), rate=self.rate)
+        self.instants = Pyramid(width, result_levels(self.rate, width, minutes, memory, longest), rate=self.rate)
         self._newest: Samples = np.full(len(columns), np.nan)
         self._valid: Samples = np.full(len(columns), np.nan)
         self.end_x = math.nan
@@ -61,19 +64,14 @@ class ResultHistory:
         return self.stream.columns
 
     @property
-    def instants(self) -> Pyramid:
-        """The stored rows; their last column is x."""
-        return self._instants
-
-    @property
     def begin_x(self) -> float:
         """x of the oldest stored row, s; NaN before the first row."""
-        return self._instants.begin_x
+        return self.instants.begin_x
 
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self._instants.nbytes
+        return self.instants.nbytes
 
     def restart(self) -> None:
         """Invalidate the newest values, and all of the models: the rig was restarted."""
@@ -88,9 +86,9 @@ class ResultHistory:
         # the last row of every instant
         last = np.flatnonzero(np.diff(instants, append=instants[-1] + 1))
         first, rows = int(instants[0]), np.column_stack((values[last], places[last]))
-        if first == self._instants.end - 1:
-            self._instants.replace_last(rows[0])
-        self._instants.append(first / self.rate, rows)
+        if first == self.instants.end - 1:
+            self.instants.replace_last(rows[0])
+        self.instants.append(first / self.rate, rows)
         self._newest = values[-1].copy()
         valid = ~np.isnan(values)
         held = valid.any(axis=0)
@@ -108,7 +106,7 @@ class ResultHistory:
         """
         columns = [self.column(*name) for name in names]
         known = [column for column in columns if column is not None]
-        found = self._instants.envelope(x0, x1, n_columns, known)
+        found = self.instants.envelope(x0, x1, n_columns, known)
         if len(known) == len(columns):
             return found
         places = [i for i, column in enumerate(columns) if column is not None]
@@ -131,7 +129,7 @@ class ResultHistory:
         if x is None:
             return float(self._newest[column])
         instant = self._instant(x)
-        return float(self._instants.rows(instant, instant + 1, (column,))[0, 0])
+        return float(self.instants.rows(instant, instant + 1, (column,))[0, 0])
 
     def between(self, x: float, names: Sequence[tuple[str, str]]) -> tuple[Samples, Samples]:
         """Return the bounds of results at `x`, (n_names,) each, at the instant that `value` reads.
@@ -148,12 +146,12 @@ class ResultHistory:
     @property
     def exact_begin_x(self) -> float:
         """x of the oldest row that is stored as received, s."""
-        return self._instants.exact_begin / self.rate
+        return self.instants.exact_begin / self.rate
 
     def rows(self, x0: float, x1: float) -> tuple[Samples, Samples]:
         """Return x, (n,), and the values, (n, n_columns), of the stored rows from `x0` to `x1`."""
-        first = max(math.floor(x0 * self.rate + _ROUNDING), self._instants.exact_begin)
-        found = self._instants.rows(first, min(math.floor(x1 * self.rate + _ROUNDING) + 1, self._instants.end))
+        first = max(math.floor(x0 * self.rate + _ROUNDING), self.instants.exact_begin)
+        found = self.instants.rows(first, min(math.floor(x1 * self.rate + _ROUNDING) + 1, self.instants.end))
         x, slack = found[:, -1], _ROUNDING / self.rate
         inside = (x >= x0 - slack) & (x <= x1 + slack)
         return x[inside], found[inside, :-1]
@@ -161,7 +159,7 @@ class ResultHistory:
     def _instant(self, x: float) -> int:
         """Return the number of the instant at `x`; of the one before where its row is after `x`."""
         instant = math.floor(x * self.rate + _ROUNDING)
-        of_row = self._instants.rows(instant, instant + 1, (len(self.columns),))[0, 0]
+        of_row = self.instants.rows(instant, instant + 1, (len(self.columns),))[0, 0]
         return instant - bool(of_row > x + _ROUNDING / self.rate)
 
     def last_valid(self, actuator: str, name: str) -> float:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gui.model.envelope import Envelope, bucket_rows
-from gui.model.pyramid import Pyramid
+from gui.model.pyramid import Envelope, Pyramid, bucket_rows
 from gui.model.tracking_error import Difference, chosen
 from monitor.recording.layout import RunFileError
 from monitor.recording.reader import SignalSpan, read_signals

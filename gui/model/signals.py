@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gui.model.derived import DerivedChannel, DerivedColumns
-from gui.model.envelope import Envelope
-from gui.model.pyramid import DAY, Pyramid, signal_levels
+from gui.model.pyramid import DAY, Envelope, Pyramid, signal_levels
 from gui.model.tracking_error import Difference, MeanSquares, chosen, differences
 from monitor.messages.blocks import Channel, Pair, Samples, Stream
 from monitor.messages.recordings import Overview

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QPushButton, QSplitter, QToolButton, QVBoxLayout, QWidget
 
 from gui.model.comparison import (
@@ -27,7 +27,8 @@ from gui.panels.comparison_table import DifferenceList
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, trace
 from gui.plots.view import View
-from gui.widgets.labels import PlainLabel
+from gui.widgets.lists import fill
+from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 from gui.wording.quantity_names import QUANTITIES
 from monitor.catalogue import display_unit
@@ -88,12 +89,17 @@ class LagRow(QWidget):
         self.close_button.setAutoRaise(True)
         self.close_button.setToolTip("Remove this recording")
         self.quality = PlainLabel()
-        line = QHBoxLayout(self)
-        line.setContentsMargins(6, 0, 6, 0)
-        for part in (self.name, PlainLabel("lags by"), self.lag, self.button, self.quality):
-            line.addWidget(part)
-        line.addStretch(1)
-        line.addWidget(self.close_button)
+        fill(
+            QHBoxLayout(self),
+            self.name,
+            PlainLabel("lags by"),
+            self.lag,
+            self.button,
+            self.quality,
+            None,
+            self.close_button,
+            margins=(6, 0, 6, 0),
+        )
         self.lag.valueChanged.connect(self.changed)
         self.button.clicked.connect(self.estimate)
         self.close_button.clicked.connect(self.remove)
@@ -103,9 +109,8 @@ class LagRow(QWidget):
         colour = theme.series[(self.number + 1) % len(theme.series)]
         self.name.setText(f"{_SAMPLE} {run.name}")
         self.name.setStyleSheet(f"color: {colour}; font-weight: bold")
-        blocked = self.lag.blockSignals(True)
-        self.lag.setValue(run.lag)
-        self.lag.blockSignals(blocked)
+        with QSignalBlocker(self.lag):
+            self.lag.setValue(run.lag)
         self.button.setEnabled(bool(channel))
         self.button.setToolTip(f"Estimate the lag by the cross-correlation of {channel or 'a common channel'}")
         self.lag.setAccessibleName(f"lag of {run.name}")
@@ -196,7 +201,7 @@ class ComparisonPanel(TimePanel):
 
     def refresh(self, history: History) -> None:
         """Draw; where a lag has changed, with other differences."""
-        if history.compared != tuple(run for curves in self._first for run in curves.runs):
+        if history.compared != tuple(run for curves in [*self._curves.values()][:1] for run in curves.runs):
             self.available_rows(history)
             self._show_lags(history)
         listed = tuple(each for run in history.compared for each in (run.judgement, run.judged)), self.tolerances
@@ -206,10 +211,6 @@ class ComparisonPanel(TimePanel):
             for widget, run in zip(self.lags, history.compared, strict=True):
                 widget.show_judgement(run)
         super().refresh(history)
-
-    @property
-    def _first(self) -> list[_Curves]:
-        return list(self._curves.values())[:1]
 
     def available_rows(self, history: History) -> tuple[tuple[PlotRow, str], ...]:
         """Return an overlay and a difference of every channel and result that both recordings have."""
@@ -231,9 +232,13 @@ class ComparisonPanel(TimePanel):
 
     def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:  # noqa: ARG002
         """Return the curves of the visible rows."""
+        columns, seen = self.stack.columns, self.stack.seen
+        shown = {i: self._curves[row.key].drawn() for i, row in enumerate(self.stack.rows) if i in seen}
         return tuple(
-            self._data(self._curves[row.key], left, right) if i in self.stack.seen else None
-            for i, row in enumerate(self.stack.rows)
+            RowData(tuple(trace(each.envelope(left, right, columns), 0, each.factor) for each in shown[i]))
+            if i in shown
+            else None
+            for i in range(len(self.stack.rows))
         )
 
     def reader(self, history: History) -> Reader:  # noqa: ARG002
@@ -246,9 +251,6 @@ class ComparisonPanel(TimePanel):
         self.differences.apply_theme(theme)
         if self._history is not None:
             self._show_lags(self._history)
-
-    def _data(self, curves: _Curves, left: float, right: float) -> RowData:
-        return RowData(tuple(trace(c.envelope(left, right, self.stack.columns), 0, c.factor) for c in curves.drawn()))
 
     def _channel_rows(self, history: History) -> Iterator[tuple[PlotRow, str]]:
         for channel in () if history.signals is None else history.signals.channels:
@@ -312,7 +314,7 @@ class ComparisonPanel(TimePanel):
             widget.deleteLater()
         while len(self.lags) < len(runs):
             widget = LagRow(len(self.lags))
-            widget.changed.connect(partial(self._set_lag, widget.number))
+            widget.changed.connect(partial(self._replace, widget.number))
             widget.estimate.connect(partial(self._estimate, widget.number))
             widget.remove.connect(partial(self._remove, widget.number))
             self.lags.append(widget)
@@ -322,9 +324,6 @@ class ComparisonPanel(TimePanel):
         width = max((widget.name.sizeHint().width() for widget in self.lags), default=0)
         for widget in self.lags:
             widget.name.setFixedWidth(width)
-
-    def _set_lag(self, number: int, lag: float) -> None:
-        self._replace(number, lag)
 
     def _estimate(self, number: int) -> None:
         history = self._history

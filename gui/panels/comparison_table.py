@@ -7,14 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout, QWidget
 
 from gui.model.comparison import ComparedRun, Quantity
-from gui.widgets.labels import ElidedLabel
-from gui.widgets.lists import Index, ListModel, set_list_style
+from gui.widgets.lists import Index, ListModel, fill, set_list_style
+from gui.widgets.painting import ElidedLabel
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 from monitor.text.numbers import number, plus_minus
 
 _TOLERANCE, _VERDICT = 4, 5
@@ -56,12 +55,12 @@ class DifferenceTable(ListModel):
     """
 
     headings = ("Quantity", "Shown", "Compared", "Difference", "Tolerance", "Verdict")
+    numbers = (1, 2, 3, 4)
     tolerance_entered = Signal(str, str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.theme = theme
-        self._rows: tuple[_Row, ...] = ()
+        super().__init__(theme, parent)
+        self.rows: tuple[_Row, ...] = ()
         self._tolerances: Mapping[str, str] = {}
 
     def set_runs(self, runs: Sequence[ComparedRun], tolerances: Mapping[str, str]) -> None:
@@ -74,39 +73,35 @@ class DifferenceTable(ListModel):
             for (actuator, key), found in run.judgement.quantities.items()
             if found.difference is not None or found.result
         )
-        same = [row[:3] for row in rows] == [row[:3] for row in self._rows]
-        if not same:
-            self.beginResetModel()
-        self._rows, self._tolerances = rows, dict(tolerances)
-        if not same:
-            self.endResetModel()
-        elif rows:
-            self.dataChanged.emit(self.index(0, 1), self.index(len(rows) - 1, _VERDICT))
+        same = [row[:3] for row in rows] == [row[:3] for row in self.rows]
+        self._tolerances = dict(tolerances)
+        if same:
+            self.rows = rows
+            self.emit_changed()
+        else:
+            self.set_rows(rows)
 
     @property
     def texts(self) -> list[tuple[str, ...]]:
         """The cells of all rows."""
-        return [tuple(map(self._text, [row] * len(self.headings), range(len(self.headings)))) for row in self._rows]
+        return [tuple(map(self.text, [row] * len(self.headings), range(len(self.headings)))) for row in self.rows]
 
     @property
     def summary(self) -> str:
         """How many quantities with a tolerance are within it."""
-        results = [row.quantity.result for row in self._rows if row.quantity.result]
+        results = [row.quantity.result for row in self.rows if row.quantity.result]
         return f"{results.count('within')} of {len(results)} within tolerance" if results else _HINT
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return the text of a cell, its alignment, the colour of a verdict, and what chance has to do with it."""
-        row, column = self._rows[index.row()], index.column()
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
-            return self._text(row, column)
-        if role == Qt.ItemDataRole.TextAlignmentRole and column:
-            aligned = Qt.AlignmentFlag.AlignLeft if column == _VERDICT else Qt.AlignmentFlag.AlignRight
-            return aligned | Qt.AlignmentFlag.AlignVCenter
-        if role == Qt.ItemDataRole.ForegroundRole and column == _VERDICT and row.judged:
-            return QColor(level_colour(self.theme, _VERDICTS.get(row.quantity.result or "", ("", Level.NONE))[1]))
-        if role == Qt.ItemDataRole.ToolTipRole and row.quantity.probability is not None:
-            return f"probability of so large a difference by noise alone: {row.quantity.probability:.3g}"
-        return None
+    def tip(self, row: _Row) -> str:
+        """Return what chance has to do with a difference."""
+        known = row.quantity.probability
+        return "" if known is None else f"probability of so large a difference by noise alone: {known:.3g}"
+
+    def colour(self, row: _Row, column: int) -> str:
+        """Return the colour of a verdict."""
+        if column != _VERDICT or not row.judged:
+            return ""
+        return level_colour(self.theme, _VERDICTS.get(row.quantity.result or "", ("", Level.NONE))[1])
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:  # noqa: N802
         """Accept a tolerance: a number from 0 on, also with a percent sign, or nothing."""
@@ -117,7 +112,7 @@ class DifferenceTable(ListModel):
             return False
         if role != Qt.ItemDataRole.EditRole or not 0.0 <= amount < math.inf:
             return False
-        self.tolerance_entered.emit(self._rows[index.row()].key, text)
+        self.tolerance_entered.emit(self.rows[index.row()].key, text)
         return True
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -125,7 +120,8 @@ class DifferenceTable(ListModel):
         editable = Qt.ItemFlag.ItemIsEditable if index.column() == _TOLERANCE else Qt.ItemFlag.NoItemFlags
         return super().flags(index) | editable
 
-    def _text(self, row: _Row, column: int) -> str:
+    def text(self, row: _Row, column: int) -> str:
+        """Return the text of a cell."""
         found = row.quantity
         match column:
             case 0:
@@ -162,14 +158,9 @@ class DifferenceList(QWidget):
         triggers = QAbstractItemView.EditTrigger
         self.table.setEditTriggers(triggers.DoubleClicked | triggers.EditKeyPressed | triggers.AnyKeyPressed)
         self.table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)
-        self.table.verticalHeader().hide()
         for header in (self.table.verticalHeader(), self.table.horizontalHeader()):
             header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(6, 2, 6, 2)
-        box.setSpacing(2)
-        box.addWidget(self.heading)
-        box.addWidget(self.table, 1)
+        fill(QVBoxLayout(self), self.heading, (self.table, 1), margins=(6, 2, 6, 2), spacing=2)
         self.hide()
 
     def show_runs(self, runs: Sequence[ComparedRun], tolerances: Mapping[str, str]) -> None:

@@ -7,18 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
-from PySide6.QtGui import QAction, QBrush, QColor, QContextMenuEvent, QFont, QFontMetrics, QGuiApplication, QKeyEvent
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import QAction, QFont, QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
-    QHeaderView,
     QLineEdit,
     QMenu,
     QSplitter,
-    QTableView,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -29,16 +26,14 @@ from gui.panels.alarm_list import AlarmList
 from gui.panels.base import Panel
 from gui.panels.controls import MenuButton
 from gui.plots.view import View
-from gui.widgets.labels import PlainLabel, plain_tip
-from gui.widgets.lists import Index, ListModel, row_text, set_list_style
+from gui.widgets.lists import ListModel, ListView, fill, row_text
 from gui.widgets.menus import MenuEntry, show_context_menu
+from gui.widgets.painting import PlainLabel, font_like
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import event_level, event_sentence, kind_name, kind_shape
-from gui.wording.level import Level
-from monitor.messages.blocks import Event, EventKind
+from gui.wording.event_text import Level, event_level, event_sentence, kind_name, kind_shape
+from monitor.messages.blocks import EventKind
 from monitor.text.numbers import count, instant_text
 
-_HEADINGS = ("Time", "Kind", "Description")
 _MAX_EVENTS = 10_000
 _DECIMALS = 3
 
@@ -67,15 +62,15 @@ class EventFilter:
 class EventTable(ListModel):
     """Model of the newest `most` events, oldest first."""
 
-    headings = _HEADINGS
+    headings = ("Time", "Kind", "Description")
+    numbers = (0,)
 
     def __init__(self, theme: Theme, most: int = _MAX_EVENTS, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent)
         self._filter = EventFilter()
         self._all: deque[PlacedEvent] = deque(maxlen=most)
         # those of `_all` that match the filter
-        self._rows: deque[PlacedEvent] = deque()
+        self.rows: deque[PlacedEvent] = deque()
         self._italic = QFont()
         self._italic.setItalic(True)
 
@@ -106,17 +101,6 @@ class EventTable(ListModel):
             self._apply_filter()
             self.endResetModel()
 
-    def apply_theme(self, theme: Theme) -> None:
-        """Apply the colours of a theme."""
-        self._theme = theme
-        if self._rows:
-            last = self.index(len(self._rows) - 1, len(_HEADINGS) - 1)
-            self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.ForegroundRole])
-
-    def placed(self, row: int) -> PlacedEvent:
-        """Return the event of a row."""
-        return self._rows[row]
-
     def _new_events(self, events: Sequence[PlacedEvent]) -> list[PlacedEvent] | None:
         """Return the events after the newest stored one; None where that one is not among them."""
         if not self._all:
@@ -134,50 +118,43 @@ class EventTable(ListModel):
         if removed:
             self.beginRemoveRows(QModelIndex(), 0, removed - 1)
             for _ in range(removed):
-                self._rows.popleft()
+                self.rows.popleft()
             self.endRemoveRows()
 
     def _append(self, new: Iterable[PlacedEvent]) -> None:
         self._all.extend(new)
         shown = [placed for placed in new if self._filter.matches(placed)]
         if shown:
-            self.beginInsertRows(QModelIndex(), len(self._rows), len(self._rows) + len(shown) - 1)
-            self._rows.extend(shown)
+            self.beginInsertRows(QModelIndex(), len(self.rows), len(self.rows) + len(shown) - 1)
+            self.rows.extend(shown)
             self.endInsertRows()
 
     def _apply_filter(self) -> None:
-        self._rows = deque(placed for placed in self._all if self._filter.matches(placed))
+        self.rows = deque(placed for placed in self._all if self._filter.matches(placed))
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell; notes are in italics, warnings have a colour and a shape."""
-        event, column = self._rows[index.row()].event, index.column()
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return _text(event, column)
-            case Qt.ItemDataRole.ToolTipRole:
-                return plain_tip(event_sentence(event)) or None
-            case Qt.ItemDataRole.TextAlignmentRole if column == 0:
-                return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-            case Qt.ItemDataRole.FontRole if event.kind is EventKind.NOTE:
-                return self._italic
-            case Qt.ItemDataRole.ForegroundRole:
-                return self._brush(event, column)
-        return None
-
-    def _brush(self, event: Event, column: int) -> QBrush | None:
-        if event.kind is EventKind.NOTE:
-            return QBrush(QColor(self._theme.accent))
-        level = event_level(event)
+    def text(self, placed: PlacedEvent, column: int) -> str:
+        """Return the text of a cell."""
+        event = placed.event
         if column == 0:
-            return QBrush(QColor(self._theme.muted))
-        severe = level in (Level.WARN, Level.BAD)
-        return QBrush(QColor(level_colour(self._theme, level))) if severe and column == 1 else None
+            return instant_text(event.time, _DECIMALS)
+        return f"{kind_shape(event.kind)} {kind_name(event.kind)}" if column == 1 else event_sentence(event)
 
+    def tip(self, placed: PlacedEvent) -> str:
+        """Return the sentence of an event."""
+        return event_sentence(placed.event)
 
-def _text(event: Event, column: int) -> str:
-    if column == 0:
-        return instant_text(event.time, _DECIMALS)
-    return f"{kind_shape(event.kind)} {kind_name(event.kind)}" if column == 1 else event_sentence(event)
+    def font(self, placed: PlacedEvent) -> QFont | None:
+        """Return that notes are in italics."""
+        return self._italic if placed.event.kind is EventKind.NOTE else None
+
+    def colour(self, placed: PlacedEvent, column: int) -> str:
+        """Return the colour of a warning, which has a shape too, of a note, or of a time."""
+        if placed.event.kind is EventKind.NOTE:
+            return self.theme.accent
+        if column == 0:
+            return self.theme.muted
+        level = event_level(placed.event)
+        return level_colour(self.theme, level) if level in (Level.WARN, Level.BAD) and column == 1 else ""
 
 
 _ALL_KINDS = "Kinds ▾"
@@ -202,9 +179,9 @@ class _EventList(QWidget):
     def __init__(self, normal: QAction, theme: Theme) -> None:
         super().__init__()
         self.table = EventTable(theme, parent=self)
-        self.view = _table_view(self.table)
+        self.view = _EventView(self.table)
         self.view.row_activated.connect(self._on_activated)
-        self.view.kind_chosen.connect(self._on_kind_chosen)
+        self.view.menu_requested.connect(self._show_menu)
         self._text = QLineEdit(placeholderText="filter", clearButtonEnabled=True)
         self._text.setAccessibleName("show only events with this text")
         self._text.textChanged.connect(self._filter)
@@ -215,14 +192,8 @@ class _EventList(QWidget):
         self._kinds.setToolTip("Filter by kind of event")
         self._kinds.setMenu(self._kind_menu(normal))
         self._count = PlainLabel()
-        self.bar = QHBoxLayout()
-        self.bar.setContentsMargins(4, 2, 4, 0)
-        for widget in (self._kinds, self._text, self._count):
-            self.bar.addWidget(widget)
-        self.bar.setStretchFactor(self._text, 1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.view)
+        self.bar = fill(QHBoxLayout(), self._kinds, (self._text, 1), self._count, margins=(4, 2, 4, 0))
+        fill(QVBoxLayout(self), self.view, margins=(0, 0, 0, 0))
         self.setFocusProxy(self.view)
         scroll_bar = self.view.verticalScrollBar()
         self._follows = True
@@ -282,85 +253,42 @@ class _EventList(QWidget):
         self._count.setText(f"{count(shown)} of {count(known)}" if shown != known else count(known))
         self._count.setToolTip(f"events shown: {count(shown)}, stored: {count(known)}")
 
-    def _on_kind_chosen(self, index: QModelIndex) -> None:
-        kind = self.table.placed(index.row()).event.kind
+    def _show_menu(self, index: QModelIndex, at: QPoint) -> None:
+        """Offer what can be done with an event."""
+        entries = (
+            MenuEntry("Show this instant", partial(self._on_activated, index)),
+            MenuEntry("Show only events of this kind", partial(self._show_kind_of, index)),
+            MenuEntry("Copy", partial(QGuiApplication.clipboard().setText, row_text(index))),
+        )
+        show_context_menu(self.view, at, entries)
+
+    def _show_kind_of(self, index: QModelIndex) -> None:
+        kind = self.table.rows[index.row()].event.kind
         for action in self._filters:
             action.setChecked(action.data() == kind.value)
 
     def _on_activated(self, index: QModelIndex) -> None:
-        self.activated.emit(self.table.placed(index.row()).x)
+        self.activated.emit(self.table.rows[index.row()].x)
 
 
-class _TableView(QTableView):
-    """Table view where Enter acts like a click.
+class _EventView(ListView):
+    """View of the events, where a click acts like Enter."""
 
-    Signals
-    -------
-    row_activated : the index that was clicked, or selected with Enter.
-    kind_chosen : index of an event whose kind is to be shown alone.
-    """
-
-    row_activated = Signal(QModelIndex)
-    kind_chosen = Signal(QModelIndex)
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Fit rows and columns to another font."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange:
-            self.fit_to_font()
+    def __init__(self, table: EventTable) -> None:
+        super().__init__(table, "events; Enter shows the instant of an event")
+        self.clicked.connect(self.row_activated)
+        self.setFont(font_like(self.font(), tabular=True))
+        columns = self.horizontalHeader()
+        columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        self.fit_to_font()
+        columns.setStretchLastSection(True)
 
     def fit_to_font(self) -> None:
         """Set the height of the rows and the width of the columns."""
         metrics = QFontMetrics(self.font())
-        # fixed height: rows are not measured
         self.verticalHeader().setDefaultSectionSize(metrics.height() + 4)
         for section, text in enumerate((_TIME, _KIND)):
             self.horizontalHeader().resizeSection(section, metrics.horizontalAdvance(text) + 16)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Activate the current row at Enter."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self.row_activated.emit(self.currentIndex())
-        else:
-            super().keyPressEvent(event)
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer what can be done with the event under the mouse, or with the selected one."""
-        by_mouse = event.reason() is QContextMenuEvent.Reason.Mouse
-        index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
-        if index.isValid():
-            show_context_menu(
-                self,
-                event.globalPos() if by_mouse else self.viewport().mapToGlobal(self.visualRect(index).center()),
-                (
-                    MenuEntry("Show this instant", partial(self.row_activated.emit, index)),
-                    MenuEntry("Show only events of this kind", partial(self.kind_chosen.emit, index)),
-                    MenuEntry("Copy", partial(_copy_row, index)),
-                ),
-            )
-
-
-def _copy_row(index: QModelIndex) -> None:
-    """Copy time, kind and description, separated by tabs."""
-    QGuiApplication.clipboard().setText(row_text(index))
-
-
-def _table_view(table: EventTable) -> _TableView:
-    view = _TableView()
-    view.setModel(table)
-    view.clicked.connect(view.row_activated)
-    set_list_style(view, "events; Enter shows the instant of an event")
-    font = QFont(view.font())
-    font.setFeature(QFont.Tag("tnum"), 1)
-    view.setFont(font)
-    rows, columns = view.verticalHeader(), view.horizontalHeader()
-    rows.hide()
-    rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-    columns.setHighlightSections(False)
-    columns.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-    view.fit_to_font()
-    columns.setStretchLastSection(True)
-    return view
 
 
 class EventsPanel(Panel):
@@ -382,11 +310,7 @@ class EventsPanel(Panel):
             parts.addWidget(part)
         # alarms first: seven of them are seen on a small screen
         parts.setSizes([7000, 3000])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addLayout(self.events.bar)
-        layout.addWidget(parts)
+        fill(QVBoxLayout(self), self.events.bar, parts, margins=(0, 0, 0, 0), spacing=4)
         self.setFocusProxy(self.events)
         self._history: History | None = None
         self.alarms.hide()

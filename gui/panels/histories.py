@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRect, Signal
 
-from gui.model.envelope import Envelope, spliced
 from gui.model.history import History
+from gui.model.pyramid import Envelope, spliced
 from gui.model.signals import SignalHistory
 from gui.model.statistics import CurveStatistics, statistics
 from gui.model.tracking_error import Difference

@@ -14,8 +14,7 @@ from gui.model.signals import SignalHistory
 from gui.panels.xy_panel import LoopPanel, decimated, incomplete_note
 from gui.plots.value_axis import MINUS, prefixed_unit
 from gui.plots.view import View
-from gui.plots.xy.axes import pen
-from gui.plots.xy.plot import extent
+from gui.plots.xy.plot import extent, pen
 from gui.widgets.theme import Theme
 from gui.wording.event_text import scale_of
 from monitor.messages.blocks import Pair, Samples
@@ -61,7 +60,8 @@ class HysteresisPanel(LoopPanel):
         # actuator, length and end of the older part that is drawn
         self._drawn: tuple[str, float, float] | None = None
         self._extent = (math.nan, math.nan), (math.nan, math.nan)
-        self.lengths.currentIndexChanged.connect(self._on_length_changed)
+        # the window redraws when the range of the view changes
+        self.lengths.currentIndexChanged.connect(view.range_changed)
         self.apply_theme(theme)
 
     @property
@@ -140,10 +140,6 @@ class HysteresisPanel(LoopPanel):
         super().show_nothing(history, why)
         self._drawn = None
         self.older.setData(np.empty(0), np.empty(0))
-
-    def _on_length_changed(self) -> None:
-        # the window redraws when the range of the view changes
-        self.view.range_changed.emit()
 
 
 def _union(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QToolButton
 
 from gui.model.alarms import AlarmLimits, DisplayLimits, display_limits_apply
 from gui.model.history import History
-from gui.model.ranking import RankedResult, severities, worst
 from gui.model.results import ResultHistory
+from gui.model.severity import RankedResult, severities, worst
 from gui.model.statistics import CurveStatistics, statistics
 from gui.panels.limit_lines import LimitSubject, ResultKey, alarm_lines, display_lines, limit_subject, on_headline
 from gui.panels.over_time import TimePanel

@@ -91,7 +91,7 @@ def alarm_lines(
             value,
             severity.value,
             *_LIMIT_STYLES[severity],
-            owner="" if len(keys) >= n_curves else _owners(keys, labels),
+            owner="" if len(keys) >= n_curves else ", ".join(filter(None, map(labels.get, keys))),
             handle=_handle(alarms[severity, value, pending], factor),
             pending=pending,
         )
@@ -119,10 +119,6 @@ def _handle(alarms: Collection[tuple[str, bool]], factor: float) -> LimitHandle 
     names = tuple(sorted(name for name, _ in alarms))
     sides = {upper for _, upper in alarms}
     return LimitHandle(names, sides.pop(), factor) if all(names) and len(sides) == 1 else None
-
-
-def _owners(keys: Iterable[ResultKey], labels: Mapping[ResultKey, str]) -> str:
-    return ", ".join(filter(None, (labels.get(key) for key in keys)))
 
 
 _LIMIT_STYLES = {Severity.WARN: ("warn", False), Severity.TRIP: ("bad", True)}

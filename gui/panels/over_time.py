@@ -15,9 +15,8 @@ from gui.model.history import History
 from gui.model.statistics import CurveStatistics
 from gui.model.timeline import ClockSegment
 from gui.panels.base import COMPUTING, Panel, span_text
-from gui.panels.controls import RowChoice, RowMenu
+from gui.panels.controls import HINT, RowChoice, RowMenu, StatisticsLine, StatisticsTable, trace_statistics
 from gui.panels.limit_lines import LimitSubject
-from gui.panels.statistics import HINT, StatisticsLine, StatisticsTable, trace_statistics
 from gui.plots.figure import Figure, Page
 from gui.plots.time.figure import time_figure
 from gui.plots.time.limit_drag import LimitDrag
@@ -25,8 +24,9 @@ from gui.plots.time.rows import Frame, PlotRow, Reader, RowData, Trace, no_value
 from gui.plots.time.stack import TimeStack
 from gui.plots.value_axis import duration_text
 from gui.plots.view import View
-from gui.widgets.labels import PlainLabel
+from gui.widgets.lists import fill
 from gui.widgets.menus import MenuEntry, MenuPlace
+from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 
 _STALE_STATES = ("stale", "silent")
@@ -59,10 +59,7 @@ class TimePanel(Panel):
         self.limit_drag = LimitDrag(self.stack)
         self.stack.message = self._nothing = nothing
         self.heading = PlainLabel(self)
-        self.controls = QHBoxLayout()
-        self.controls.setContentsMargins(6, 2, 6, 0)
-        self.controls.setSpacing(8)
-        self.controls.addWidget(self.heading, 1)
+        self.controls = fill(QHBoxLayout(), (self.heading, 1), margins=(6, 2, 6, 0), spacing=8)
         self.menu = RowMenu(self)
         self.statistics = StatisticsTable(self)
         self.statistics_button = QToolButton(self)
@@ -78,12 +75,7 @@ class TimePanel(Panel):
         self._summarized: object = None
         self.controls.addWidget(self.statistics_button)
         self.controls.addWidget(self.menu)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(0)
-        box.addLayout(self.controls)
-        box.addWidget(self.stack, 1)
-        box.addWidget(self.statistics)
+        fill(QVBoxLayout(self), self.controls, (self.stack, 1), self.statistics, margins=(0, 0, 0, 0), spacing=0)
         # the plot handles the keys
         self.setFocusProxy(self.stack)
         self.menu.chosen.connect(self.show_rows)
@@ -199,7 +191,7 @@ class TimePanel(Panel):
         stack.message = self._nothing if history.computed is None else COMPUTING
         self._update_statistics(history)
         stale = self._stale(history)
-        now = (history.version, view.left, view.right, stack.columns, stack.seen, stale, self._extra_state(history))
+        now = (history.version, view.left, view.right, stack.columns, stack.seen, stale)
         if now == self._drawn or not stack.rows:
             stack.flush_readouts()
             return
@@ -293,10 +285,6 @@ class TimePanel(Panel):
         ]
         heading = f"Statistics from {stack.instant(x0)} to {stack.instant(x1)}, Δt {duration_text(x1 - x0)}"
         self.statistics.show_lines(heading, lines)
-
-    def _extra_state(self, history: History) -> object:  # noqa: ARG002 - for subclasses
-        """Return further state that a picture depends on."""
-        return None
 
     def _update_rows(self) -> None:
         """Rebuild the available rows; those that were shown remain shown."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+from PySide6.QtCore import QSignalBlocker
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QComboBox
 
@@ -15,9 +16,9 @@ from gui.panels.limit_lines import LimitSubject, alarm_lines, limit_subject
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, Trace, band, intervals, spread, trace
 from gui.plots.view import View
-from gui.widgets.labels import plain_tip
+from gui.widgets.painting import plain_tip
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 from monitor.messages.blocks import EventKind
 
 _COLUMN = "reliability_decision"
@@ -164,12 +165,11 @@ class ReliabilityPanel(TimePanel):
         """List the validation sites."""
         names = () if history.results is None else history.results.sites
         before = self.site
-        blocked = self.sites.blockSignals(True)
-        self.sites.clear()
-        self.sites.addItems(names)
-        if before in names:
-            self.sites.setCurrentText(before)
-        self.sites.blockSignals(blocked)
+        with QSignalBlocker(self.sites):
+            self.sites.clear()
+            self.sites.addItems(names)
+            if before in names:
+                self.sites.setCurrentText(before)
         self.sites.setVisible(len(names) > 1)
         super().configure(history)
         self._show_decision(history)

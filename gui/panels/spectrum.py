@@ -15,13 +15,12 @@ from PySide6.QtWidgets import QComboBox
 
 from gui.model.history import History
 from gui.model.signals import SignalHistory, StoredSignal
-from gui.model.spectrum import Spectrogram, occupied_band, segment_length, spectrogram
+from gui.model.statistics import Spectrogram, occupied_band, segment_length, spectrogram
 from gui.panels.base import no_signals, span_text
 from gui.panels.xy_panel import XYPanel, incomplete_note
 from gui.plots.value_axis import prefixed_unit, unit_text
 from gui.plots.view import View
-from gui.plots.xy.axes import FrequencyAxis, pen
-from gui.plots.xy.plot import XYPlot, extent
+from gui.plots.xy.plot import FrequencyAxis, XYPlot, extent, pen
 from gui.widgets.signal_drag import DropPlace, SignalDrop
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import same_unit
@@ -77,7 +76,8 @@ class SpectrumPanel(XYPanel):
         self._drawn: tuple[object, ...] | None = None
         self._drawn_to = math.nan
         for box in (self.channels, self.segments):
-            box.activated.connect(self._on_chosen)
+            # the window redraws when the range of the view changes
+            box.activated.connect(view.range_changed)
         self.drop_target = SignalDrop(self, self._place)
         self.apply_theme(theme)
 
@@ -219,10 +219,6 @@ class SpectrumPanel(XYPanel):
 
     def _show_signals(self, names: Sequence[str]) -> None:
         self._choose(names)
-        self._on_chosen()
-
-    def _on_chosen(self) -> None:
-        # the window redraws when the range of the view changes
         self.view.range_changed.emit()
 
     def _draw_message(self, why: str) -> None:

@@ -17,8 +17,7 @@ from gui.model.tracking_status import NOT_DETERMINED, amplitude_word, timing_wor
 from gui.panels.xy_panel import LoopPanel, decimated, incomplete_note
 from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
-from gui.plots.xy.axes import pen
-from gui.plots.xy.plot import extent
+from gui.plots.xy.plot import extent, pen
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Samples, units_differ
 from monitor.messages.reasons import reason_word

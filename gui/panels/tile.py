@@ -12,10 +12,9 @@ from PySide6.QtWidgets import QWidget
 from gui.model.tracking_status import CONTRADICTION_SIGN, NO_VALUE, contradiction_reason
 from gui.panels.tile_content import TileContent, TileValue
 from gui.plots.value_axis import MINUS
-from gui.widgets.labels import plain_tip
-from gui.widgets.painting import painting
+from gui.widgets.painting import painting, plain_tip
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 
 _MIN_FONT = 6
 """Minimum font size, px."""
@@ -158,7 +157,8 @@ class Tile(QWidget):
         theme, content = self.theme, self.content
         area = QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5)
         dated = bool(content.time_label)
-        painter.setPen(QPen(QColor(theme.muted if dated else theme.grid), 1.0, _dash(dated)))
+        style = Qt.PenStyle.DashLine if dated else Qt.PenStyle.SolidLine
+        painter.setPen(QPen(QColor(theme.muted if dated else theme.grid), 1.0, style))
         painter.setBrush(QColor(theme.base if content.current else theme.invalid))
         painter.drawRect(area)
         stripe = QRectF(area.left(), area.top(), 0.3 * size, area.height())
@@ -312,7 +312,3 @@ class _Lines:
 def _halves(row: QRectF) -> tuple[QRectF, QRectF]:
     half = 0.5 * row.height()
     return row.adjusted(0.0, 0.0, 0.0, -half), row.adjusted(0.0, half, 0.0, 0.0)
-
-
-def _dash(dated: bool) -> Qt.PenStyle:
-    return Qt.PenStyle.DashLine if dated else Qt.PenStyle.SolidLine

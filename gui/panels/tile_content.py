@@ -12,8 +12,7 @@ from gui.model.history import History
 from gui.model.severity import NO_LIMITS, ActuatorSeverity, alarm_severity, amplitude_percent, limit_severity
 from gui.model.tracking_status import NO_VALUE, Status, contradiction_mark, decision_status, tracking_status
 from gui.panels.base import PanelInstant
-from gui.wording.event_text import NOT_JUDGED_SHAPE
-from gui.wording.level import Level
+from gui.wording.event_text import NOT_JUDGED_SHAPE, Level
 from monitor.messages.alarms import Alarm
 from monitor.messages.headline import LABELS, QUANTITIES, first_indicator, read_headline
 from monitor.messages.reasons import reason_word
@@ -154,7 +153,9 @@ def actuator_content(
             # the status says why nothing is judged
             severity = NO_LIMITS
     elif display_limits_apply(history.limits):
-        severity, levels = limit_severity(_of_shown(limits), deviations)
+        # those on the ratio are on the amplitude, which is shown
+        limits = {**limits, "amplitude": limits["ratio"]} if "ratio" in limits else limits
+        severity, levels = limit_severity(limits, deviations)
     values = [_tile_value("delay", 1e3 * delay, 1e3 * found.delay_sd, "ms", levels)]
     if _has(history, actuator, f"{phase_of}_phase"):
         deviation = _DEGREES * read(f"{phase_of}_phase_sd")
@@ -182,11 +183,6 @@ def actuator_content(
         window,
         found.contradicting,
     )
-
-
-def _of_shown(limits: DisplayLimits) -> DisplayLimits:
-    """Return the limits of the window by what tiles show: those on the ratio are on the amplitude."""
-    return {**limits, "amplitude": limits["ratio"]} if "ratio" in limits else limits
 
 
 def _speaker(history: History, actuator: str, alarms: Sequence[Alarm]) -> str:

@@ -17,8 +17,8 @@ from gui.panels.base import COMPUTING, Panel, panel_instant
 from gui.panels.tile import Tile
 from gui.panels.tile_content import TileContent, actuator_content, site_content, specimen_content, specimens
 from gui.plots.view import View
-from gui.widgets.labels import PlainLabel
 from gui.widgets.menus import MenuEntry, MenuPlace, show_context_menu
+from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 
 _GAP = 4

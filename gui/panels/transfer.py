@@ -19,9 +19,8 @@ from gui.panels.base import instant_heading
 from gui.panels.xy_panel import XYPanel
 from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
-from gui.plots.xy.axes import FrequencyAxis, pen
 from gui.plots.xy.curves import CoherentCurve
-from gui.plots.xy.plot import XYPlot, extent
+from gui.plots.xy.plot import FrequencyAxis, XYPlot, extent, pen
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Samples
 from monitor.messages.transfer import TransferBlock
@@ -118,7 +117,8 @@ class TransferPanel(XYPanel):
                 row.getAxis("bottom").setStyle(showValues=False)
                 row.getAxis("bottom").setHeight(6)
         for chosen in (self.phase, self.logarithmic, self.everyone):
-            chosen.toggled.connect(self._on_option_changed)
+            # the window redraws when the range of the view changes
+            chosen.toggled.connect(view.range_changed)
         self.apply_theme(theme)
 
     @property
@@ -253,10 +253,6 @@ class TransferPanel(XYPanel):
     def _disable_auto_range(self) -> None:
         for row in self.rows:
             row.auto_range_on = False
-
-    def _on_option_changed(self) -> None:
-        # the window redraws when the range of the view changes
-        self.view.range_changed.emit()
 
 
 def _reach(values: Samples, deviations: Samples | None, coherent: NDArray[np.bool_]) -> Samples:

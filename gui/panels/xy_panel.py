@@ -16,12 +16,12 @@ from gui.model.signals import SignalHistory
 from gui.panels.base import InstantHeading, Panel, instant_heading, no_signals
 from gui.plots.figure import Figure, Page
 from gui.plots.view import View
-from gui.plots.xy.axes import tabular
 from gui.plots.xy.canvas import XYCanvas, canvas_figure, has_data
 from gui.plots.xy.curves import Trail, decimate_loop
-from gui.plots.xy.plot import XYPlot, extent
-from gui.widgets.labels import ElidedLabel, PlainLabel
+from gui.plots.xy.plot import XYPlot, extent, tabular
+from gui.widgets.lists import fill
 from gui.widgets.menus import MenuEntry, MenuPlace
+from gui.widgets.painting import ElidedLabel, PlainLabel
 from gui.widgets.signal_drag import DropPlace, SignalDrop
 from gui.widgets.theme import Theme
 from monitor.messages.blocks import Pair, Samples
@@ -45,17 +45,10 @@ class XYPanel(Panel):
         self.pane.setToolTip(_MOUSE_HELP)
         self.pane.mouse_moved.connect(self._read_out)
         self.pane.menu_requested.connect(self._show_menu)
-        self.controls = QHBoxLayout()
-        self.controls.setSpacing(4)
-        self.controls.addWidget(self.heading, 1)
+        self.controls = fill(QHBoxLayout(), (self.heading, 1), spacing=4)
         for control in controls:
             self.add_control(control)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(6, 4, 6, 4)
-        layout.setSpacing(2)
-        layout.addLayout(self.controls)
-        layout.addWidget(self.pane, 1)
-        layout.addWidget(self.readout)
+        fill(QVBoxLayout(self), self.controls, (self.pane, 1), self.readout, margins=(6, 4, 6, 4), spacing=2)
 
     def add_control(self, control: QWidget, place: int = -1) -> None:
         """Add a control beside the heading; a long list does not widen the panel."""

@@ -178,6 +178,7 @@ class ValueRange:
     ----------
     fixed : limits that do not follow the values.
     least_span : see `round_limits`.
+    manual : the limits were chosen by hand.
     """
 
     fixed: tuple[float, float] | None = None
@@ -185,7 +186,7 @@ class ValueRange:
     low: float = 0.0
     high: float = 1.0
     _known: bool = False
-    _manual: bool = False
+    manual: bool = False
     _small: int = 0
     _needed: tuple[float, float] = (math.inf, -math.inf)
 
@@ -200,7 +201,7 @@ class ValueRange:
         ----------
         immediate : adapt at once, for another time span.
         """
-        if self.fixed is not None or self._manual or not (math.isfinite(low) and math.isfinite(high)):
+        if self.fixed is not None or self.manual or not (math.isfinite(low) and math.isfinite(high)):
             return
         low, high = _within(low), _within(high)
         wanted = round_limits(low, high, self.least_span)
@@ -228,11 +229,11 @@ class ValueRange:
         """Set the limits, and disable auto-range; limits between which positions have no numbers are ignored."""
         if max(1e-12 * max(abs(low), abs(high)), _SHORTEST) < high - low < _LONGEST:
             self.low, self.high = low, high
-            self._manual = True
+            self.manual = True
 
     def enable_auto_range(self) -> None:
         """Follow the values again, from the next update on."""
-        self._known = self._manual = False
+        self._known = self.manual = False
         self._reset_shrinking()
         if self.fixed is not None:
             self.low, self.high = self.fixed
@@ -240,12 +241,7 @@ class ValueRange:
     @property
     def known(self) -> bool:
         """Whether the limits are those of values."""
-        return self._known or self._manual
-
-    @property
-    def manual(self) -> bool:
-        """Whether the limits were chosen by hand."""
-        return self._manual
+        return self._known or self.manual
 
     def _inner(self) -> tuple[float, float]:
         """Return the limits without the margin that values do not enter."""

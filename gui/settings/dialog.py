@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel, ValidationError
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QPalette
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -29,8 +29,8 @@ from PySide6.QtWidgets import (
 
 from gui.settings.editors import FieldEditor, editor_of, separator_of
 from gui.settings.storage import DisplayLimitSettings, WindowSettings, write_service_settings
-from gui.widgets.labels import PlainLabel
-from gui.widgets.layout import set_row_padding
+from gui.widgets.lists import fill, set_row_padding
+from gui.widgets.painting import MutedLabel, PlainLabel, ProblemLabel
 from monitor.config import SettingField, Settings, SettingsError, fields_of, load_settings, problem_text
 from monitor.system.files import WriteError
 
@@ -75,9 +75,7 @@ class SettingsForm(QWidget):
         super().__init__()
         self.section = section
         layout = QVBoxLayout(self)
-        description = PlainLabel(section.description)
-        description.setWordWrap(True)
-        self.problem = _problem_label()
+        self.problem = ProblemLabel()
         grid = QGridLayout()
         grid.setColumnMinimumWidth(0, _LABEL_WIDTH)
         grid.setColumnStretch(1, 1)
@@ -86,10 +84,8 @@ class SettingsForm(QWidget):
         defaults = QPushButton("Restore defaults")
         defaults.setToolTip(f"Restore the defaults of this page: {section.title}")
         defaults.clicked.connect(self.restore_defaults)
-        last = QHBoxLayout()
-        last.addStretch(1)
-        last.addWidget(defaults)
-        layout.addWidget(description)
+        last = fill(QHBoxLayout(), None, defaults)
+        layout.addWidget(PlainLabel(section.description, wordWrap=True))
         layout.addWidget(self.problem)
         layout.addLayout(grid)
         layout.addStretch(1)
@@ -126,9 +122,8 @@ class SettingsForm(QWidget):
 
     def _enter(self, model: BaseModel) -> None:
         for row in self.rows.values():
-            row.editor.blockSignals(True)
-            row.editor.show_value(_value_of(model, row.field))
-            row.editor.blockSignals(False)
+            with QSignalBlocker(row.editor):
+                row.editor.show_value(_value_of(model, row.field))
         self._validate()
 
     def _validate(self) -> None:
@@ -159,8 +154,7 @@ class SettingsForm(QWidget):
             self.model = None if problems else model
         for name, row in self.rows.items():
             row.show_problem(problems.get(name, ""))
-        self.problem.setText(f"▲ {together}" if together else "")
-        self.problem.setVisible(bool(together))
+        self.problem.show_problem(f"▲ {together}" if together else "")
         self.n_problems = len(problems) + bool(together)
         self.changed.emit()
 
@@ -183,10 +177,7 @@ class _Row:
             notes.append(f"Empty: {field.empty}.")
         if separator := separator_of(field):
             notes.append(f"Several are separated by {'semicolons' if separator == ';' else 'commas'}.")
-        self.description = PlainLabel(" ".join(notes))
-        self.description.setWordWrap(True)
-        self.description.setForegroundRole(QPalette.ColorRole.PlaceholderText)
-        self.problem = _problem_label()
+        self.description, self.problem = MutedLabel(" ".join(notes)), ProblemLabel()
         self.editor.setToolTip(field.description)
         place = grid.rowCount()
         grid.addWidget(self.label, place, 0, Qt.AlignmentFlag.AlignTop)
@@ -207,14 +198,6 @@ class _Row:
     def contains(self, words: list[str]) -> bool:
         text = f"{self.field.title} {self.field.key} {self.field.description} {self.field.unit}".casefold()
         return all(word in text for word in words)
-
-
-def _problem_label() -> PlainLabel:
-    label = PlainLabel()
-    label.setWordWrap(True)
-    label.setForegroundRole(QPalette.ColorRole.BrightText)
-    label.hide()
-    return label
 
 
 def _endpoint_error(field: SettingField, value: Any) -> str:
@@ -295,9 +278,7 @@ class SettingsDialog(QDialog):
             self.stack.addWidget(area)
             page.changed.connect(self._update_message)
         self.list.currentRowChanged.connect(self.stack.setCurrentIndex)
-        self.message = PlainLabel()
-        self.message.setWordWrap(True)
-        self.message.setForegroundRole(QPalette.ColorRole.BrightText)
+        self.message = ProblemLabel()
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
         self.ok = buttons.button(QDialogButtonBox.StandardButton.Ok)
         for text, tip, act in (
@@ -311,14 +292,8 @@ class SettingsDialog(QDialog):
             buttons.addButton(button, QDialogButtonBox.ButtonRole.ResetRole)
         buttons.accepted.connect(self.accept)
         buttons.rejected.connect(self.reject)
-        middle = QHBoxLayout()
-        middle.addWidget(self.list)
-        middle.addWidget(self.stack, 1)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.search)
-        layout.addLayout(middle, 1)
-        layout.addWidget(self.message)
-        layout.addWidget(buttons)
+        middle = fill(QHBoxLayout(), self.list, (self.stack, 1))
+        fill(QVBoxLayout(self), self.search, (middle, 1), self.message, buttons)
         self.search.textChanged.connect(self._filter)
         self.list.setCurrentRow(0)
         self.resize(780, 680)
@@ -365,7 +340,7 @@ class SettingsDialog(QDialog):
         try:
             self._show_service(load_settings(path, {}))
         except SettingsError as problem:
-            self._show_message(f"▲ {problem}")
+            self.message.show_problem(f"▲ {problem}")
 
     def export_file(self, path: Path) -> None:
         """Save the settings of the service."""
@@ -374,9 +349,9 @@ class SettingsDialog(QDialog):
             return
         try:
             write_service_settings(settings, path)
-            self._show_message("")
+            self.message.show_problem("")
         except WriteError as problem:
-            self._show_message(f"▲ {problem}")
+            self.message.show_problem(f"▲ {problem}")
 
     def accept(self) -> None:
         """Apply the settings, if all are valid."""
@@ -394,10 +369,6 @@ class SettingsDialog(QDialog):
         for section in SERVICE_SECTIONS:
             self.pages[section.key].show_model(getattr(settings, section.key))
 
-    def _show_message(self, text: str) -> None:
-        self.message.setText(text)
-        self.message.setVisible(bool(text))
-
     def _update_message(self) -> None:
         """Mark the pages with invalid entries."""
         if not hasattr(self, "ok"):
@@ -405,8 +376,8 @@ class SettingsDialog(QDialog):
         for key, page in self.pages.items():
             self._items[key].setText(f"▲ {page.section.title}" if page.n_problems else page.section.title)
         n = self.n_problems
-        wrong = [page.section.title for page in self.pages.values() if page.n_problems]
-        self._show_message(f"▲ {n} invalid {'entry' if n == 1 else 'entries'}: {', '.join(wrong)}" if n else "")
+        wrong = ", ".join(page.section.title for page in self.pages.values() if page.n_problems)
+        self.message.show_problem(f"▲ {n} invalid {'entry' if n == 1 else 'entries'}: {wrong}" if n else "")
         self.ok.setEnabled(not n)
 
     def _filter(self, text: str) -> None:

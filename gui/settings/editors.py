@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.widgets.labels import PlainLabel
+from gui.widgets.painting import PlainLabel
 from monitor.config import SettingField
 
 _NARROW, _WIDE = 110, 300

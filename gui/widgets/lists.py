@@ -1,13 +1,41 @@
-"""Lists of rows: model and style of tables that are selected row by row."""
+"""Lists of rows: model, style and padding of tables that are selected row by row; a row that is scrolled."""
 
 from __future__ import annotations
 
-from collections.abc import Sized
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtWidgets import QAbstractItemView, QTableView
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QBrush, QColor, QContextMenuEvent, QFont, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QBoxLayout,
+    QFrame,
+    QHBoxLayout,
+    QHeaderView,
+    QLayout,
+    QScrollArea,
+    QSizePolicy,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
 
+from gui.widgets.painting import plain_tip
+from gui.widgets.theme import Theme
+
+Box = TypeVar("Box", bound=QBoxLayout)
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
@@ -19,14 +47,67 @@ def row_text(index: QModelIndex) -> str:
 
 
 class ListModel(QAbstractTableModel):
-    """Table model with `_rows` and `headings`."""
+    """Table of `rows`; a subclass returns the text of each cell, and tip, font and colour where there are any."""
 
     headings: ClassVar[tuple[str, ...]] = ()
-    _rows: Sized = ()
+    numbers: ClassVar[tuple[int, ...]] = ()  # columns that are aligned at the right
+    rows: Sequence[Any] = ()
+
+    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.theme = theme
+
+    def text(self, row: Any, column: int) -> str:
+        """Return the text of a cell."""
+        raise NotImplementedError
+
+    def tip(self, row: Any) -> str:  # noqa: ARG002 - for subclasses
+        """Return the tool tip of a row."""
+        return ""
+
+    def font(self, row: Any) -> QFont | None:  # noqa: ARG002 - for subclasses
+        """Return the font of a row; None: that of the view."""
+        return None
+
+    def colour(self, row: Any, column: int) -> str:  # noqa: ARG002 - for subclasses
+        """Return the colour of a text as ``#rrggbb``; empty: that of the view."""
+        return ""
+
+    def set_rows(self, rows: Sequence[Any]) -> None:
+        """Show other rows."""
+        self.beginResetModel()
+        self.rows = rows
+        self.endResetModel()
+
+    def emit_changed(self) -> None:
+        """Draw all cells again: the rows are others, or look different, and selection and position remain."""
+        if self.rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(self.headings) - 1))
+
+    def apply_theme(self, theme: Theme) -> None:
+        """Apply the colours of a theme."""
+        self.theme = theme
+        self.emit_changed()
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return what a cell shows."""
+        row, column = self.rows[index.row()], index.column()
+        match role:
+            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.EditRole:
+                return self.text(row, column)
+            case Qt.ItemDataRole.ToolTipRole:
+                return plain_tip(self.tip(row)) or None
+            case Qt.ItemDataRole.TextAlignmentRole if column in self.numbers:
+                return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            case Qt.ItemDataRole.FontRole:
+                return self.font(row)
+            case Qt.ItemDataRole.ForegroundRole if colour := self.colour(row, column):
+                return QBrush(QColor(colour))
+        return None
 
     def rowCount(self, parent: Index = _ROOT) -> int:
         """Return the number of rows."""
-        return 0 if parent.isValid() else len(self._rows)
+        return 0 if parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index = _ROOT) -> int:
         """Return the number of columns."""
@@ -39,6 +120,51 @@ class ListModel(QAbstractTableModel):
         return None
 
 
+class ListView(QTableView):
+    """View of a list, with a menu for its rows.
+
+    Signals
+    -------
+    row_activated : the index of a row on which Enter was pressed.
+    menu_requested : the index of the row under the mouse, or of the selected one, and a point of the screen.
+    """
+
+    row_activated = Signal(QModelIndex)
+    menu_requested = Signal(QModelIndex, QPoint)
+
+    def __init__(self, model: ListModel, name: str) -> None:
+        super().__init__()
+        self.setModel(model)
+        set_list_style(self, name)
+        # rows are not measured
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.horizontalHeader().setHighlightSections(False)
+
+    def fit_to_font(self) -> None:
+        """Fit rows and columns to the font."""
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Fit rows and columns to another font."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.fit_to_font()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Activate the current row at Enter."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
+            self.row_activated.emit(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Request the menu of a row."""
+        by_mouse = event.reason() is QContextMenuEvent.Reason.Mouse
+        index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
+        if index.isValid():
+            key_place = self.viewport().mapToGlobal(self.visualRect(index).center())
+            self.menu_requested.emit(index, event.globalPos() if by_mouse else key_place)
+
+
 def set_list_style(view: QTableView, name: str) -> None:
     """Configure a table as a list that is selected row by row; `name` is its accessible name."""
     view.setAccessibleName(name)
@@ -49,3 +175,87 @@ def set_list_style(view: QTableView, name: str) -> None:
     view.setWordWrap(False)
     view.setTabKeyNavigation(False)
     view.setFrameShape(QTableView.Shape.NoFrame)
+    view.verticalHeader().hide()
+
+
+Part = QWidget | QLayout | None
+
+
+def fill(
+    layout: Box, *parts: Part | tuple[Part, int], margins: tuple[int, int, int, int] | None = None, spacing: int = -1
+) -> Box:
+    """Add parts to a layout, in order, and return it: a pair has its stretch, None is a space that grows.
+
+    Parameters
+    ----------
+    margins : around the parts, px; None: those of the style.
+    spacing : between the parts, px; -1: that of the style.
+    """
+    if margins is not None:
+        layout.setContentsMargins(*margins)
+    layout.setSpacing(spacing)
+    for each in parts:
+        part, stretch = each if isinstance(each, tuple) else (each, 0)
+        if part is None:
+            layout.addStretch(1)
+        elif isinstance(part, QWidget):
+            layout.addWidget(part, stretch)
+        else:
+            layout.addLayout(part, stretch)
+    return layout
+
+
+class WidgetRow(QScrollArea):
+    """Widgets in one row; where it is too narrow for them, it has a scroll bar."""
+
+    def __init__(self, *widgets: QWidget) -> None:
+        super().__init__()
+        self._content = QWidget()
+        fill(QHBoxLayout(self._content), *widgets, None, margins=(4, 4, 4, 4), spacing=8)
+        self.setWidget(self._content)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for widget in (self._content, *self._content.findChildren(QWidget)):
+            widget.installEventFilter(self)
+
+    def sizeHint(self) -> QSize:
+        """Return the size of the row, and of the scroll bar where it is needed."""
+        size = self._content.minimumSizeHint()
+        overflows = size.width() > self.width()
+        return QSize(
+            size.width(), size.height() + (self.horizontalScrollBar().sizeHint().height() if overflows else 0)
+        )
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the height of the row, and no width."""
+        return QSize(0, self.sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Make room for the scroll bar, or for none."""
+        super().resizeEvent(event)
+        self.updateGeometry()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Follow the size of the widgets, and scroll to the one that gets the focus."""
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.updateGeometry()
+        elif event.type() == QEvent.Type.FocusIn and isinstance(watched, QWidget):
+            self.ensureWidgetVisible(watched, 8, 0)
+        return super().eventFilter(watched, event)
+
+
+_ROW_PADDING = 6  # pixels a row
+
+
+class _PaddedRow(QStyledItemDelegate):
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        size = super().sizeHint(option, index)
+        return QSize(size.width(), size.height() + _ROW_PADDING)
+
+
+def set_row_padding(view: QAbstractItemView) -> None:
+    """Make the rows of a view higher, so that they are easy to distinguish and to click."""
+    view.setItemDelegate(_PaddedRow(view))

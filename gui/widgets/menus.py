@@ -1,4 +1,4 @@
-"""Context menus: entries, the place of a menu, and how one is shown."""
+"""Context menus: entries, the place of a menu, and how one is shown; the dialog that asks for a file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 
 class MenuEntry(NamedTuple):
@@ -50,15 +50,38 @@ def show_context_menu(parent: QWidget, at: QPoint, *groups: Iterable[MenuEntry])
         for entry in group:
             action = menu.addAction(entry.text)
             action.setEnabled(entry.enabled)
-            action.triggered.connect(_without_checked(entry.act))
+            action.triggered.connect(without_checked(entry.act))
     menu.popup(at)
     return menu
 
 
-def _without_checked(act: Callable[[], object]) -> Callable[[], None]:
+def without_checked(act: Callable[[], object]) -> Callable[[], None]:
     """Return a slot that ignores the argument of `QAction.triggered`."""
 
     def call() -> None:
         act()
 
     return call
+
+
+def ask_path(
+    parent: QWidget, title: str, place: str, chosen: Callable[[str], object], *, kinds: str = "", suffix: str = ""
+) -> None:
+    """Ask for a file to save, where it has a `suffix`; for one to open, of some `kinds`; or else for a folder.
+
+    Parameters
+    ----------
+    place : file or folder that is proposed.
+    chosen : called with the path.
+    """
+    dialog = QFileDialog(parent, title, place, kinds)
+    if suffix:
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setDefaultSuffix(suffix)
+        dialog.selectFile(place)
+    elif not kinds:
+        dialog.setFileMode(QFileDialog.FileMode.Directory)
+        dialog.setOption(QFileDialog.Option.ShowDirsOnly)
+    dialog.fileSelected.connect(chosen)
+    dialog.finished.connect(dialog.deleteLater)
+    dialog.open()

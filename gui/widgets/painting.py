@@ -1,10 +1,11 @@
-"""Painters that always end, as one that is left active crashes Qt; texts that fit; icons."""
+"""Painters that always end, as one that is left active crashes Qt; texts that fit, labels and icons."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from html import escape
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import (
@@ -15,11 +16,12 @@ from PySide6.QtGui import (
     QPainter,
     QPainterPath,
     QPainterPathStroker,
+    QPaintEvent,
     QPalette,
     QPixmap,
     QPolygonF,
 )
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 _MARGIN = 6
 _MAX_LENGTH = 200
@@ -58,7 +60,7 @@ def narrowed(font: QFont, texts: Iterable[str], width: float) -> QFont:
     """Return a font in which all texts fit into `width` px: this one, or a smaller one."""
     found, shown = font, tuple(texts)
     for scale in _FONT_SCALES:
-        found = _scaled(font, scale)
+        found = font_like(font, scale)
         metrics = QFontMetricsF(found)
         if all(metrics.horizontalAdvance(text) <= width for text in shown):
             break
@@ -69,16 +71,22 @@ def draw_wrapped(painter: QPainter, area: QRect, text: str) -> None:
     """Draw centred and wrapped text, in a smaller font where it does not fit into `area` otherwise."""
     font, flags = painter.font(), Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
     for scale in _FONT_SCALES:
-        painter.setFont(_scaled(font, scale))
+        painter.setFont(font_like(font, scale))
         if area.contains(painter.boundingRect(area, flags, text)):
             break
     painter.drawText(area, flags, text)
     painter.setFont(font)
 
 
-def _scaled(font: QFont, scale: float) -> QFont:
+def font_like(font: QFont, scale: float = 1.0, *, bold: bool = False, tabular: bool = False) -> QFont:
+    """Return a copy of a font, larger or smaller, bold, or with tabular figures, which do not jitter."""
     made = QFont(font)
-    made.setPointSizeF(scale * font.pointSizeF())
+    if scale != 1.0:
+        made.setPointSizeF(scale * font.pointSizeF())
+    if bold:
+        made.setBold(True)
+    if tabular:
+        made.setFeature(QFont.Tag("tnum"), 1)
     return made
 
 
@@ -148,3 +156,63 @@ def _icon_path(name: str) -> QPainterPath:
 
 def _triangle(path: QPainterPath, base: float, tip: float) -> None:
     path.addPolygon(QPolygonF([QPointF(base, 10.0), QPointF(tip, 32.0), QPointF(base, 54.0)]))
+
+
+def plain_tip(text: str) -> str:
+    """Return a tool tip that shows `text` as plain text, with its line breaks."""
+    # without these characters Qt does not detect rich text
+    if not {"<", "&"} & set(text):
+        return text
+    return f'<p style="white-space: pre-wrap">{escape(text)}</p>'
+
+
+class PlainLabel(QLabel):
+    """A label of plain text: names from a rig are not interpreted as rich text."""
+
+    def __init__(self, *arguments: object, **keywords: object) -> None:
+        # the stubs know the arguments of QLabel only one by one
+        super().__init__(*arguments, textFormat=Qt.TextFormat.PlainText, **keywords)  # type: ignore[call-overload]
+
+
+class ProblemLabel(PlainLabel):
+    """Label of what is wrong with an input, in the colour of errors; hidden while nothing is."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent, wordWrap=True)
+        self.setForegroundRole(QPalette.ColorRole.BrightText)
+        self.hide()
+
+    def show_problem(self, text: str) -> None:
+        """Show a problem; empty: there is none."""
+        self.setText(text)
+        self.setVisible(bool(text))
+
+
+class MutedLabel(PlainLabel):
+    """Label of wrapped text that is less important."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__(text, wordWrap=True)
+        self.setForegroundRole(QPalette.ColorRole.PlaceholderText)
+
+
+class ElidedLabel(PlainLabel):
+    """Label that is elided instead of widening what it is in; its tool tip has the whole text."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setText(text)
+
+    def setText(self, text: str) -> None:  # noqa: N802 - Qt's name
+        """Set the text."""
+        super().setText(text)
+        self.setToolTip(plain_tip(text))
+        self.setAccessibleName(text)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: ARG002 - Qt's arguments
+        """Draw the elided text."""
+        with painting(self) as painter:
+            painter.setPen(self.palette().windowText().color())
+            text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+            painter.drawText(self.rect(), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 
 Choice = Literal["system", "light", "dark"]
 
@@ -95,6 +95,11 @@ def theme_of(choice: Choice) -> Theme:
         dark = QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
         return DARK if dark else LIGHT
     return DARK if choice == "dark" else LIGHT
+
+
+def applied_theme() -> Theme:
+    """Return the theme whose palette the application has."""
+    return DARK if QGuiApplication.palette().window().color() == QColor(DARK.window) else LIGHT
 
 
 def apply_palette(application: QApplication, theme: Theme) -> None:

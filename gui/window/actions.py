@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.widgets.menus import without_checked
 from gui.window.action_table import ACTIONS, MENUS, N_LAYOUTS, ActionSpec, plain_text
 
 _TEXT = (QLineEdit, QTextEdit, QPlainTextEdit, QAbstractSpinBox)
@@ -165,7 +166,7 @@ class Actions:
     def connect(self, handlers: Mapping[str, Callable[[], object]]) -> None:
         """Connect actions, by their keys, to handlers without arguments."""
         for key, handler in handlers.items():
-            self._actions[key].triggered.connect(_without_checked(handler))
+            self._actions[key].triggered.connect(without_checked(handler))
 
     def enable(self, key: str, enabled: bool) -> None:
         """Enable or disable an action; one that modifies something stays disabled in the operator mode."""
@@ -214,15 +215,6 @@ class Actions:
         if not spec.submenu and spec.separator_before:
             menu.addSeparator()
         menu.addAction(action)
-
-
-def _without_checked(handler: Callable[[], object]) -> Callable[[bool], None]:
-    """Return a slot that drops the argument `checked` of `QAction.triggered`."""
-
-    def call(_checked: bool = False) -> None:
-        handler()
-
-    return call
 
 
 def shortcuts_text(action: QAction) -> str:

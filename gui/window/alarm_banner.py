@@ -1,21 +1,30 @@
-"""Alarm banner: overall state: active alarms and the one with the highest priority, else the state of the service."""
+"""State of the service: the banner with its alarms above the panels, the strip with its health below them."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QPen,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QApplication, QLabel, QSizePolicy, QWidget
 
 from gui.model.alarms import AlarmSummary
+from gui.model.health_items import HealthItem, fit, health_items
 from gui.model.history import History
 from gui.model.service_state import ServiceState
-from gui.widgets.labels import plain_tip
-from gui.widgets.painting import painting
+from gui.widgets.painting import PlainLabel, font_like, painting, plain_tip
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import NOT_JUDGED_SHAPE, alarm_line, severity_shape, severity_word, state_text
-from gui.wording.level import Level
+from gui.wording.event_text import NOT_JUDGED_SHAPE, Level, alarm_line, severity_shape, severity_word, state_text
 from monitor.text.numbers import duration_text
 
 BLINK = 0.5
@@ -219,11 +228,8 @@ class AlarmBanner(QWidget):
         return ", ".join(filter(None, parts))
 
     def _font(self, *, bold: bool) -> QFont:
-        font = QFont(self.font())
         times = (_LARGE_SCALE if self._large else _SCALE) if bold else (0.6 * _LARGE_SCALE if self._large else 1.0)
-        font.setPointSizeF(font.pointSizeF() * times)
-        font.setBold(bold)
-        return font
+        return font_like(self.font(), times, bold=bold)
 
     def _write(self, painter: QPainter, area: QRectF, text: str, colour: str, *, bold: bool) -> float:
         """Draw text at the left of an area, elided; return its width."""
@@ -234,3 +240,128 @@ class AlarmBanner(QWidget):
         painter.setPen(QColor(colour))
         painter.drawText(area, _LEFT, shown)
         return metrics.horizontalAdvance(shown)
+
+
+_INDENT, _GAP, _PADDING = 8, 12, 3
+_OPERATOR_MODE = HealthItem(
+    "mode",
+    "operator mode: read-only, F11 or Esc leaves it",
+    "operator mode: read-only; F11 or Esc leaves it",
+    rank=1,
+    brief="F11 leaves operator mode",
+)
+
+
+class HealthStrip(QWidget):
+    """One line; items of low priority are hidden where it is too narrow, and tool tips have the details."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._items: tuple[HealthItem, ...] = ()
+        self._in_operator_mode = False
+        self._labels: dict[str, QLabel] = {}
+        self._set_metrics()
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("health of the service")
+        self.show_disconnected()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The visible texts, from left to right."""
+        visible = [label for label in self._labels.values() if not label.isHidden()]
+        return tuple(label.text() for label in sorted(visible, key=QWidget.x))
+
+    def show_health(self, history: History, dropped: int = 0, loading: float | None = None) -> None:
+        """Show the health of the service, samples that this window has dropped, and progress as in `health_items`."""
+        self._show(health_items(history, dropped, loading))
+
+    def show_disconnected(self, waiting_for: str = "") -> None:
+        """Show that no service is connected, or what is waited for."""
+        text = f"○ {waiting_for or 'not connected'}"
+        self._show((HealthItem("state", text, text, Level.WARN if waiting_for else Level.NONE, 0),))
+
+    def show_operator_mode(self, on: bool) -> None:
+        """Show, after the other items, how the operator mode is left."""
+        self._in_operator_mode = on
+        self._show(self._items[:-1] if not on and _OPERATOR_MODE in self._items else self._items)
+
+    def apply_theme(self, theme: Theme) -> None:
+        """Apply a theme."""
+        self._theme = theme
+        self._update_layout()
+
+    def sizeHint(self) -> QSize:
+        """Return the height of one line; it uses the width that there is."""
+        return QSize(600, round(self._metrics.height()) + 10)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the height of one line."""
+        return QSize(0, self.sizeHint().height())
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Use another font."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._set_metrics()
+            for label in self._labels.values():
+                label.setFont(self._font)
+            self.updateGeometry()
+            self._update_layout()
+
+    def _set_metrics(self) -> None:
+        self._font = font_like(self.font(), tabular=True)
+        self._metrics = QFontMetricsF(self._font)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Lay out the items in the new width."""
+        super().resizeEvent(event)
+        self._update_layout()
+
+    def _show(self, items: tuple[HealthItem, ...]) -> None:
+        if self._in_operator_mode and _OPERATOR_MODE not in items:
+            items = (*items, _OPERATOR_MODE)
+        if items != self._items:
+            self._items = items
+            self._update_layout()
+
+    def _update_layout(self) -> None:
+        room = self.width() - 2 * _INDENT
+        fitted = fit(self._items, room, self._width_of, _GAP)
+        left = float(_INDENT)
+        for item, text in fitted:
+            label = self._labels.get(item.key) or self._label(item.key)
+            width = min(self._width_of(text), max(0.0, _INDENT + room - left))
+            elided = self._metrics.elidedText(text, Qt.TextElideMode.ElideRight, width - 2 * _PADDING + 0.5)
+            label.setText(elided)
+            label.setToolTip(plain_tip(item.tip))
+            label.setAccessibleName(item.tip)
+            self._colour(label, item)
+            label.setGeometry(round(left), 2, round(width), self.height() - 4)
+            label.show()
+            left += width + _GAP
+        shown = {item.key for item, _ in fitted}
+        for key, label in self._labels.items():
+            label.setVisible(key in shown)
+
+    def _width_of(self, text: str) -> float:
+        return self._metrics.horizontalAdvance(text) + 2 * _PADDING + 1
+
+    def _label(self, key: str) -> QLabel:
+        label = self._labels[key] = PlainLabel(self)
+        label.setFont(self._font)
+        label.setMargin(_PADDING)
+        label.setAutoFillBackground(True)
+        return label
+
+    def _colour(self, label: QLabel, item: HealthItem) -> None:
+        theme, palette = self._theme, QPalette(label.palette())
+        plain = item.level is Level.NONE
+        background, foreground = theme.window, theme.text if plain else level_colour(theme, item.level)
+        if item.level is Level.BAD:
+            # inverted, so that it is seen from a distance
+            background, foreground = foreground, theme.base
+        palette.setColor(QPalette.ColorRole.Window, QColor(background))
+        palette.setColor(QPalette.ColorRole.WindowText, QColor(foreground))
+        if palette != label.palette():
+            label.setPalette(palette)

@@ -27,23 +27,17 @@ from gui.plots.view import View
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.playback import PlaySimulation
 from gui.sources.processes.player import ReplayControl
-from gui.sources.processes.service import BACK, DIED
 from gui.sources.processes.session import SourceSpec
-from gui.window.action_table import ACTIONS, SIMULATIONS, simulation_actions
-from gui.window.actions import Actions
+from gui.window.action_table import SIMULATIONS
 from gui.window.bindings import PlotFocus, bind_panels, bind_play_head, bind_replay, bind_view, seek
-from gui.window.command_palette import CommandPalette, PaletteEntry
-from gui.window.comparison import ComparedFile, ComparisonController
+from gui.window.comparison import ComparedFile, ComparisonController, RunsController
 from gui.window.derived_channels import DerivedChannelController
-from gui.window.export import ExportController
-from gui.window.help import ShortcutDialog, show_about, show_documentation
+from gui.window.export import ExportController, ReportController
+from gui.window.help import CommandPalette, PaletteEntry, ShortcutDialog, show_about, show_documentation
 from gui.window.launch import VIEW, LaunchOptions
-from gui.window.layout_controller import LayoutController
+from gui.window.layout_controller import LayoutController, OperatorMode
 from gui.window.limit_requests import LimitController
-from gui.window.operator_mode import OperatorMode
 from gui.window.preferences import SettingsController
-from gui.window.report import ReportController
-from gui.window.runs import RunsController
 from gui.window.saved_views import ViewController
 from gui.window.service_connection import ServiceConnection
 from gui.window.service_requests import AlarmController, NoteController
@@ -70,36 +64,32 @@ class Program(QObject):
         self.view.span = settings.span
         self.connection = ServiceConnection(self.view, settings.live_memory << 20, settings.history_minutes, self)
         self.window = MainWindow(self.view, self.connection, offers, store, self.preferences.themes.theme)
-        self.actions = Actions(self.window, (*ACTIONS, *simulation_actions(offers.simulations)))
+        self.actions = self.window.commands
         menus = self.actions.fill(self.window.menuBar())
         if SIMULATIONS in menus:
             self.window.start_page.simulations.setMenu(menus[SIMULATIONS])
         self.window.view_bar.fill(self.actions)
-        self.sources = SourceController(self.window, self.actions, offers, store, self.preferences.service_file)
+        self.sources = SourceController(self.window, self.preferences.service_file)
         self.sessions = self.sources.sessions
-        self.exports = ExportController(self.window, self.actions, self.notify)
-        self.reports = ReportController(self.window, self.actions, self.sources, self.notify)
-        self.layouts = LayoutController(self.window, self.actions, store, self.notify)
-        self._derived = DerivedChannelController(self.window, self.actions, store, self.notify)
-        self.comparison = ComparisonController(
-            self.window, self.actions, self.sources, self.layouts, self.reports, offers, store, self.notify
-        )
-        self.views = ViewController(
-            self.window, self.actions, self.sources, self.comparison, self.layouts, store, self.notify
-        )
-        self.runs = RunsController(self.window, self.actions, self.sources, self.comparison, self.reports, store)
+        self.exports = ExportController(self.window)
+        self.reports = ReportController(self.window, self.sources)
+        self.layouts = LayoutController(self.window)
+        self._derived = DerivedChannelController(self.window)
+        self.comparison = ComparisonController(self.window, self.sources, self.layouts, self.reports)
+        self.views = ViewController(self.window, self.sources, self.comparison, self.layouts)
+        self.runs = RunsController(self.window, self.sources, self.comparison, self.reports)
         self.operator = OperatorMode(
             self.window,
             self.actions,
             (self.window.replay_bar, self.window.fault_bar, self.window.view_bar),
             self.window.dock_area,
         )
-        self._notes = NoteController(self.window, self.actions, partial(self.notify, of_source=True))
-        self._alarms = AlarmController(self.window, self.actions, self.notify, self._show_events)
-        self._limits = LimitController(self.window, self.notify, self.preferences.present)
+        self._notes = NoteController(self.window)
+        self._alarms = AlarmController(self.window, partial(self.layouts.show_panel, EventsPanel.key, "Operator"))
+        self._limits = LimitController(self.window, self.preferences.present)
         self.window.fault_bar.injected.connect(self._notes.record)
         self.sessions.injected.connect(self._notes.record)
-        self.preferences.attach(self.window, self.actions, self.notify)
+        self.preferences.attach(self.window)
         self._palette = CommandPalette(self.actions, self.window)
         self._shortcuts = ShortcutDialog(self.actions, self.window)
         self._palette.rows = self._rows
@@ -120,15 +110,6 @@ class Program(QObject):
         self.comparison.open_runs([ComparedFile((path,)) for path in self._options.compare])
         if self._options.operator:
             self.actions["window.operator"].trigger()
-
-    def notify(self, level: str, text: str, *, of_source: bool = False, ends: str = "") -> None:
-        """Show a message: info, warning or error, in place of those that begin with `ends`.
-
-        One `of_source` is dismissed when another source is opened.
-        """
-        # a service that is back is no longer dead
-        ends = DIED if text == BACK else ends
-        self.window.notification_bar.show_message(level, text, time.time(), of_source=of_source, ends=ends)
 
     def finish(self) -> None:
         """Close everything; waits some seconds for processes at most."""
@@ -164,10 +145,9 @@ class Program(QObject):
             }
         )
         sessions.ready.connect(self._connect)
-        self.connection.notified.connect(partial(self.notify, of_source=True))
+        self.connection.notified.connect(partial(window.notify, of_source=True))
         sessions.loaded.connect(self._show_recording)
         sessions.progress.connect(self._show_progress)
-        self.sources.notified.connect(partial(self.notify, of_source=True))
         self.sources.opening.connect(window.notification_bar.dismiss_of_source)
         self.sources.opened.connect(self._show_model)
         sessions.changed.connect(self._show_session)
@@ -181,7 +161,6 @@ class Program(QObject):
         window.cancelled.connect(self.sources.cancel)
         window.dock_area.panel(HistoriesPanel).detail = window.detail
         window.closing.connect(self._save)
-        self.preferences.themes.changed.connect(partial(setattr, self.sources.opener, "theme"))
 
     def _scale_banner(self) -> None:
         """Enlarge the alarm banner where it is to be read from a distance."""
@@ -240,9 +219,6 @@ class Program(QObject):
         self.layouts.layouts.save_state()
         self.preferences.save()
         self._store.sync()
-
-    def _show_events(self) -> None:
-        self.layouts.show_panel(EventsPanel.key, "Operator")
 
     def _show_faults(self) -> None:
         wanted = self.actions["replay.faults"].isChecked() and not self.operator.on
@@ -311,7 +287,7 @@ class Program(QObject):
         problem = self.connection.problem or self.sources.rig_problem(history.health)
         self.window.notification_bar.show_problem(problem, time.time())
         if self.connection.failed:
-            self.notify("error", self.connection.failed, of_source=True)
+            self.window.notify("error", self.connection.failed, of_source=True)
             # a service that was connected keeps running
             self.connection.close() if history.health is not None else self.sources.disconnect_source()
 
@@ -332,7 +308,7 @@ def run_window(options: LaunchOptions, offers: Catalogue) -> int:
     program = Program(offers, store, options)
     _install_handlers(program)
     if warning:
-        program.notify("warning", warning)
+        program.window.notify("warning", warning)
     program.start()
     try:
         return application.exec()
@@ -368,7 +344,7 @@ def _install_handlers(program: Program) -> None:
 
     def on_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         traceback.print_exception(kind, error, trace)
-        program.notify(
+        program.window.notify(
             "error", f"internal error of the window ({kind.__name__}: {error}); the service is not affected"
         )
 

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from gui.panels.tiles import TileGrid, TilesPanel
 from gui.plots.view import View
-from gui.sources.processes.play_head import PlayHead
+from gui.sources.processes.player import PlayHead
 from gui.sources.processes.session import SessionManager
 from gui.sources.replay_bar.replay_bar import LEAD, STEP, ReplayBar
 from gui.sources.replay_bar.run_timeline import RunTimeline

@@ -1,28 +1,31 @@
-"""Comparison of recordings: opens another one over the one that is shown, and has `synchroscope compare` judge it."""
+"""Runs: another recording over the one that is shown, judged by `synchroscope compare`; the runs of a folder."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import QObject, QSettings, QTimer
+from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from gui.model.comparison import ComparedRun, Judgement, align, alignment_channel, read_judgement
 from gui.model.history import History
 from gui.panels.comparison import ComparisonPanel
+from gui.sources.opening.first_page import recent_files
 from gui.sources.opening.open_dialog import Opener
-from gui.sources.processes.catalogue import Catalogue
+from gui.sources.opening.run_list import RunList
 from gui.sources.processes.child_process import CommandJob, finish_all
-from gui.sources.processes.recording import OpenRecording
-from gui.sources.processes.run_loader import JOIN, RunLoader
-from gui.window.actions import Actions
+from gui.sources.processes.recording import JOIN, OpenRecording, RunLoader
+from gui.widgets.lists import fill
+from gui.widgets.theme import Theme
+from gui.window.export import ReportController
 from gui.window.layout_controller import LayoutController
-from gui.window.report import ReportController
 from gui.window.source_controller import SourceController
-from gui.window.window import MainWindow
+from gui.window.window import Controller, MainWindow
 
 _TIMEOUT = 1.0  # s for a process that reads a file to end
 _PAUSE = 300  # ms without another lag or tolerance, before the command is run
@@ -36,34 +39,28 @@ class ComparedFile(msgspec.Struct, frozen=True):
     lag: float | None = None
 
 
-class ComparisonController(QObject):
+class ComparisonController(Controller):
     """Chooses and loads recordings to compare with, one at a time, and stores them in the history that is shown.
 
     Parameters
     ----------
-    window, actions : have the panel and the action.
+    window : has the panel and the action.
     sources : knows the settings for a recording.
     layouts : to show the panel.
     reports : writes the page on a comparison.
-    notify : shows a message; arguments are level and text.
     """
 
     def __init__(
         self,
         window: MainWindow,
-        actions: Actions,
         sources: SourceController,
         layouts: LayoutController,
         reports: ReportController,
-        offers: Catalogue,
-        store: QSettings,
-        notify: Callable[[str, str], None],
     ) -> None:
         super().__init__(window)
-        self._window, self._sources, self._layouts, self._notify = window, sources, layouts, notify
-        self._reports, self._store = reports, store
+        self._sources, self._layouts, self._reports = sources, layouts, reports
         self._panel = window.dock_area.panel(ComparisonPanel)
-        self._panel.tolerances = _stored_tolerances(store)
+        self._panel.tolerances = _stored_tolerances(window.store)
         self._job: CommandJob | None = None
         self._asked: ComparedRun | None = None
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE)
@@ -74,11 +71,11 @@ class ComparisonController(QObject):
         self._waiting: list[ComparedFile] = []
         self._lag: float | None = None
         self._over: Path | None = None
-        self.opener = Opener(window, store, offers, window.theme)
+        self.opener = Opener(window, window.store, window.offers)
         self.opener.opened.connect(self._load)
-        self.opener.notified.connect(notify)
-        self.opener.failed.connect(lambda why: notify("error", why))
-        actions["file.compare"].triggered.connect(self._ask)
+        self.opener.notified.connect(self._notify)
+        self.opener.failed.connect(partial(self._notify, "error"))
+        self._actions["file.compare"].triggered.connect(self._ask)
         self._panel.wanted.connect(self._ask)
         self._panel.cancelled.connect(self._cancel)
         self._panel.runs_changed.connect(self._set)
@@ -107,14 +104,9 @@ class ComparisonController(QObject):
         self.opener.stop()
         finish_all(reading, _TIMEOUT)
 
-    @property
-    def _history(self) -> History:
-        return self._window.connection.history
-
     def _ask(self) -> None:
         if self._history.recording is not None:
             self._lag = None
-            self.opener.theme = self._window.theme
             self.opener.ask()
 
     def _load(self, source: OpenRecording) -> None:
@@ -125,7 +117,7 @@ class ComparisonController(QObject):
         self._reference = self._history
         self._loader = RunLoader(source.path, source.options, source.memory)
         self._loaded_words = (str(source.path), *source.words)
-        self._show_panel()
+        self._layouts.show_panel(ComparisonPanel.key, "Comparison")
 
     def _cancel(self) -> None:
         loader, self._loader, self._reference = self._loader, None, None
@@ -249,9 +241,6 @@ class ComparisonController(QObject):
         shown = Path(words[1])
         self._reports.ask(shown.with_name(f"{shown.stem}-compared.html"), words)
 
-    def _show_panel(self) -> None:
-        self._layouts.show_panel(ComparisonPanel.key, "Comparison")
-
 
 def _stored_tolerances(store: QSettings) -> dict[str, str]:
     """Return the tolerances that were entered last, by the key of their quantity; none of damaged settings."""
@@ -260,3 +249,84 @@ def _stored_tolerances(store: QSettings) -> dict[str, str]:
     except ValueError:
         return {}
     return {str(key): str(text) for key, text in found.items()} if isinstance(found, dict) else {}
+
+
+class RunsDialog(QDialog):
+    """Dialog with the runs of a folder; it closes when one is opened or compared."""
+
+    def __init__(self, store: QSettings, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Runs")
+        self.runs = RunList(store, theme, fills=True)
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        # Enter opens the selected run
+        buttons.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
+        for button in (self.runs.choose, self.runs.again):
+            button.setAutoDefault(False)
+        buttons.rejected.connect(self.reject)
+        self.runs.opened.connect(self.accept)
+        self.runs.compared.connect(self.accept)
+        fill(QVBoxLayout(self), (self.runs, 1), buttons)
+        self.resize(860, 520)
+
+
+class RunsController(Controller):
+    """Opens, compares and reports the runs that are chosen in a list.
+
+    Parameters
+    ----------
+    window : has the start page and the action.
+    sources, comparison, reports : do what is chosen.
+    """
+
+    def __init__(
+        self,
+        window: MainWindow,
+        sources: SourceController,
+        comparison: ComparisonController,
+        reports: ReportController,
+    ) -> None:
+        super().__init__(window)
+        self._sources, self._comparison, self._reports = sources, comparison, reports
+        self.dialog: RunsDialog | None = None
+        self._connect(window.start_page.runs)
+        # the recording of a session that has ended is complete
+        sources.sessions.ended.connect(window.start_page.runs.refresh)
+        self._actions.connect({"file.runs": self._present})
+
+    def close(self) -> None:
+        """Stop listing, at the end of the program."""
+        if self.dialog is not None:
+            reading = self.dialog.runs.processes
+            self.dialog.close()
+            finish_all(reading, _TIMEOUT)
+
+    @property
+    def _shown(self) -> str:
+        """Path of the recording that is shown; empty: of none."""
+        recording = self._history.recording
+        return "" if recording is None else recording.path
+
+    def _present(self) -> None:
+        if self.dialog is None:
+            self.dialog = RunsDialog(self._store, self._window.theme, self._window)
+            self._connect(self.dialog.runs)
+            self.dialog.runs.opened.connect(self._sources.opener.open_path)
+        self.dialog.runs.apply_theme(self._window.theme)
+        recent = recent_files(self._store).texts
+        self.dialog.runs.last_opened = self._shown or (recent[0] if recent else "")
+        self.dialog.open()
+
+    def _connect(self, runs: RunList) -> None:
+        runs.compared.connect(self._compare)
+        runs.reported.connect(self._report)
+
+    def _report(self, path: str) -> None:
+        self._reports.ask(Path(path))
+
+    def _compare(self, paths: list[str]) -> None:
+        """Draw the other recordings over the first, which is opened where another is shown."""
+        first, *others = map(Path, paths)
+        if self._shown != str(first):
+            self._sources.opener.open_path(first)
+        self._comparison.open_runs([ComparedFile((str(path),)) for path in others], over=first)

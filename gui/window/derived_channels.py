@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from weakref import ref
 
-from PySide6.QtCore import QObject, QSettings, QSize, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QFormLayout,
@@ -22,10 +22,10 @@ from gui.model.derived import MAX_DERIVED, DerivedChannel, check_names, from_tex
 from gui.model.formula import FUNCTIONS, MAX_LENGTH, FormulaError, compile_formula, reference
 from gui.model.history import History
 from gui.panels.histories import HistoriesPanel
-from gui.widgets.labels import ElidedLabel, PlainLabel, plain_tip
+from gui.widgets.lists import fill
+from gui.widgets.painting import ElidedLabel, PlainLabel, plain_tip
 from gui.widgets.signal_drag import drag_signals
-from gui.window.actions import Actions
-from gui.window.window import MainWindow
+from gui.window.window import Controller, MainWindow
 
 _NAME = Qt.ItemDataRole.UserRole
 _NO_SIGNALS = "open a source with signals first: formulas are checked against its channels"
@@ -82,8 +82,7 @@ class DerivedDialog(QDialog):
         self.defined, self.signals = _List("derived channels"), _List("channels", signals=True)
         self.functions = _List("functions")
         self.name, self.unit, self.formula = QLineEdit(), QLineEdit(), QLineEdit()
-        self.problem = PlainLabel(" ")
-        self.problem.setWordWrap(True)
+        self.problem = PlainLabel(" ", wordWrap=True)
         # so that a wrapped message is not cut
         self.problem.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
         self.problem.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -123,17 +122,17 @@ class DerivedDialog(QDialog):
         close.setAutoDefault(False)
         lists = QHBoxLayout()
         for title, part, share in (("Channels", self.signals, 2), ("Functions", self.functions, 3)):
-            column = QVBoxLayout()
-            column.addWidget(PlainLabel(title))
-            column.addWidget(part)
+            column = fill(QVBoxLayout(), PlainLabel(title), part)
             lists.addLayout(column, share)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.defined, 2)
-        layout.addLayout(form)
-        layout.addWidget(self.problem)
-        layout.addWidget(ElidedLabel("A double click inserts; channels can be dragged onto plots."))
-        layout.addLayout(lists, 3)
-        layout.addLayout(commands)
+        fill(
+            QVBoxLayout(self),
+            (self.defined, 2),
+            form,
+            self.problem,
+            ElidedLabel("A double click inserts; channels can be dragged onto plots."),
+            (lists, 3),
+            commands,
+        )
         metrics, screen = self.fontMetrics(), self.screen().availableSize()
         wanted = QSize(_SIZE[0] * metrics.averageCharWidth(), _SIZE[1] * metrics.lineSpacing())
         self.resize(wanted.boundedTo(screen))
@@ -145,16 +144,14 @@ class DerivedDialog(QDialog):
         self._names = None if signals is None else tuple(signals.named)
         self._rate = 1.0 if signals is None else signals.sample_rate
         selected = self.defined.current
-        blocked = self.defined.blockSignals(True)
-        self.defined.clear()
         problems = {} if signals is None else signals.derived_problems
-        for each in definitions:
-            unit, problem = f" [{each.unit}]" if each.unit else "", problems.get(each.name, "")
-            text = f"{each.name}{unit} = {each.formula}"
-            self.defined.add(each.name, f"▲ {text}   not computed: {problem}" if problem else text)
-        names = [each.name for each in definitions]
-        self.defined.setCurrentRow(names.index(selected) if selected in names else -1)
-        self.defined.blockSignals(blocked)
+        with QSignalBlocker(self.defined):
+            self.defined.clear()
+            for each in definitions:
+                unit, problem = f" [{each.unit}]" if each.unit else "", problems.get(each.name, "")
+                text = f"{each.name}{unit} = {each.formula}"
+                self.defined.add(each.name, f"▲ {text}   not computed: {problem}" if problem else text)
+            self._choose(selected)
         self.signals.clear()
         for signal in () if signals is None else signals.named.values():
             unit = f" [{signal.unit}]" if signal.unit else ""
@@ -246,39 +243,33 @@ class DerivedDialog(QDialog):
 
     def _emit(self, definitions: Sequence[DerivedChannel], name: str) -> None:
         self.changed.emit(tuple(definitions), name)
+        self._choose(name)
+        self._check()
+
+    def _choose(self, name: str) -> None:
+        """Select a definition; none where there is none of that name."""
         names = [each.name for each in self._definitions]
         self.defined.setCurrentRow(names.index(name) if name in names else -1)
-        self._check()
 
 
 _KEY = "channels/derived"
 
 
-class DerivedChannelController(QObject):
-    """Shows the dialog, and stores what is defined.
+class DerivedChannelController(Controller):
+    """Shows the dialog, and stores what is defined."""
 
-    Parameters
-    ----------
-    window, actions : have the connection, the panel and the action.
-    store : the settings of the program.
-    notify : shows a message; arguments are level and text.
-    """
-
-    def __init__(
-        self, window: MainWindow, actions: Actions, store: QSettings, notify: Callable[[str, str], None]
-    ) -> None:
+    def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
-        self._window, self._store = window, store
         self._panel = window.dock_area.panel(HistoriesPanel)
         self._dialog: DerivedDialog | None = None
         self._shown: tuple[object, ...] = ()
         try:
-            stored = store.value(_KEY, "")
+            stored = self._store.value(_KEY, "")
             window.connection.derive(from_text(stored) if isinstance(stored, str) and stored else ())
         except ValueError:
-            notify("warning", "the stored derived channels cannot be read: none are shown")
-        actions.connect({"window.derived": self._present})
-        self._panel.derived_wanted.connect(actions["window.derived"].trigger)
+            self._notify("warning", "the stored derived channels cannot be read: none are shown")
+        self._actions.connect({"window.derived": self._present})
+        self._panel.derived_wanted.connect(self._actions["window.derived"].trigger)
         window.ticked.connect(self._update)
 
     def _present(self) -> None:

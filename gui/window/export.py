@@ -1,13 +1,15 @@
-"""Export of panels as figures, to files and the clipboard, and of the span in view as CSV."""
+"""Export of panels as figures, and of the span in view as CSV; reports, which open in the browser."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -21,10 +23,10 @@ from PySide6.QtWidgets import (
 
 from gui.panels.base import Panel
 from gui.plots.figure import ONE_COLUMN, TWO_COLUMNS, Figure, Page
-from gui.widgets.file_dialog import ask_path
+from gui.sources.processes.child_process import CommandJob, finish_all
+from gui.sources.processes.recording import OpenRecording
 from gui.widgets.lists import row_text
-from gui.widgets.menus import MenuEntry, MenuPlace
-from gui.window.actions import Actions
+from gui.widgets.menus import MenuEntry, MenuPlace, ask_path
 from gui.window.export_files import (
     FORMATS,
     PNG_DPI,
@@ -35,7 +37,8 @@ from gui.window.export_files import (
     write_figure,
     write_tables,
 )
-from gui.window.window import MainWindow
+from gui.window.source_controller import SourceController
+from gui.window.window import Controller, MainWindow
 from monitor.system.files import WriteError
 
 _WIDTHS = {"One column": ONE_COLUMN, "Two columns": TWO_COLUMNS}
@@ -85,18 +88,11 @@ class FigureDialog(QDialog):
         return self._panels[self.panel.currentIndex()]
 
 
-class ExportController:
-    """Connects the actions of exports: asks for a file name, and writes the file.
+class ExportController(Controller):
+    """Connects the actions of exports: asks for a file name, and writes the file."""
 
-    Parameters
-    ----------
-    window : has the panels.
-    actions : "export figure" and the like.
-    notify : shows a message; arguments are level and text, and as `ends` the beginning of those that it replaces.
-    """
-
-    def __init__(self, window: MainWindow, actions: Actions, notify: Callable[..., None]) -> None:
-        self._window, self._actions, self._notify = window, actions, notify
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
         self._focused: Panel | None = None
         self._thread = ThreadPoolExecutor(1, "export")
         self._writing: Future[tuple[Path, ...]] | None = None
@@ -106,7 +102,7 @@ class ExportController:
         window.ticked.connect(self._report_written)
         for panel in window.dock_area.panels.values():
             panel.menu_sources.append(partial(self._entries, panel))
-        actions.connect(
+        self._actions.connect(
             {
                 "file.export_figure": partial(self._ask, None),
                 "file.copy_figure": self._copy_focused,
@@ -153,7 +149,7 @@ class ExportController:
 
     def write_csv(self, path: Path, span: tuple[float, float] | None = None) -> None:
         """Write the samples and results of a span, or of that in view, in a thread."""
-        view, history = self._window.view, self._window.connection.history
+        view, history = self._window.view, self._history
         if self._writing is not None:
             self._notify("warning", "the previous export is still being written")
             return
@@ -175,7 +171,7 @@ class ExportController:
         return Page(mm, dpi, PNG_DPI / dpi if raster else 1.0)
 
     def _figure(self, panel: Panel, page: Page, *, titled: bool = True) -> Figure:
-        history = self._window.connection.history
+        history = self._history
         figure = panel.figure(page, history)
         if not titled:
             return figure
@@ -249,3 +245,81 @@ class ExportController:
         stem, dot, suffix = name.partition(".")
         place = f"{stem}-{datetime.now():%Y%m%d-%H%M%S}{dot}{suffix}"
         ask_path(self._window, "Export", place, lambda text: write(Path(text)), kinds=kinds, suffix=suffix)
+
+
+_REPORT_BEGUN = "the report on "
+_TIMEOUT = 1.0  # s for the process to end
+
+
+class ReportController(Controller):
+    """Asks for a file name, and writes the report of a recording in a process of its own, one at a time.
+
+    Parameters
+    ----------
+    sources : knows the file and its options.
+    """
+
+    def __init__(self, window: MainWindow, sources: SourceController) -> None:
+        super().__init__(window)
+        self._sources = sources
+        self._job: CommandJob | None = None
+        self._actions["file.report"].triggered.connect(self._ask)
+
+    def set_enabled(self, on: bool) -> None:
+        """Enable or disable the action: for data that are shown, or not."""
+        self._actions.enable("file.report", on)
+
+    def ask(self, path: Path, words: Sequence[str] = ()) -> None:
+        """Ask for the name of a page on a recording; `words` are the command that writes it, else its report."""
+        ask_path(
+            self._window,
+            "Report",
+            str(path.with_suffix(".html")),
+            lambda text: self.write(Path(text), path, words),
+            kinds="Pages (*.html)",
+            suffix="html",
+        )
+
+    def write(self, page: Path, path: Path, words: Sequence[str] = ()) -> None:
+        """Write the page on a recording, and open it; the dialog has asked before replacing a file."""
+        if self._job is not None:
+            self._notify("warning", "the previous report is still being written")
+            return
+        words = [*(words or ("report", str(path))), "-o", str(page), "--overwrite"]
+        # what exceeds a tolerance is an answer, with an exit code of its own
+        read = dict if words[0] == "compare" else None
+        self._job = CommandJob(words, read, self)
+        self._job.done.connect(partial(self._open, page))
+        self._job.failed.connect(lambda why: self._notify("error", f"no report: {why}", ends=_REPORT_BEGUN))
+        self._job.finished.connect(self._on_finished)
+        self._notify("info", f"{_REPORT_BEGUN}{path.name} is being written to {page}")
+        self._job.start()
+
+    def close(self) -> None:
+        """Stop a report that is being written; nothing is left of it."""
+        if self._job is not None and self._job.process is not None:
+            self._job.stop()
+            finish_all([self._job.process], _TIMEOUT)
+
+    def _on_finished(self) -> None:
+        self._job = None
+
+    def _open(self, page: Path, _result: object) -> None:
+        self._notify("info", f"report saved as {page}", ends=_REPORT_BEGUN)
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(page))):
+            self._notify("warning", f"no browser opens {page}: open it by hand")
+
+    def _ask(self) -> None:
+        source = self._sources.source
+        if isinstance(source, OpenRecording):
+            self.ask(source.path, ("report", str(source.path), *source.options))
+            return
+        recorded = self._history.run_path
+        if not recorded:
+            self._notify(
+                "warning", "nothing is recorded, so there is nothing to report on: record with --record PATH"
+            )
+        elif not Path(recorded).is_file():
+            self._notify("warning", f"{recorded} is on the service's machine: run synchroscope report there")
+        else:
+            self.ask(Path(recorded))

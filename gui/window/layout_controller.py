@@ -1,20 +1,20 @@
-"""The menu of layouts: apply, save and delete them."""
+"""Layouts: apply, save and delete them; the operator mode, read-only on the full screen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from zlib import crc32
 
-from PySide6.QtCore import QByteArray, QObject, QRect, QSettings, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QDockWidget, QInputDialog, QMainWindow
+from PySide6.QtCore import QByteArray, QEvent, QObject, QRect, QSettings, QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QDockWidget, QInputDialog, QMainWindow, QToolBar, QWidget
 
 from gui.window.action_table import N_LAYOUTS
 from gui.window.actions import Actions
 from gui.window.panel_docks import BUILT_IN, LayoutPart, arrange
-from gui.window.window import MainWindow
+from gui.window.window import Controller, MainWindow
 
 DEFAULT = "Operator"
 _GROUP = "layouts"
@@ -207,23 +207,15 @@ def without_checksum(stored: object) -> QByteArray | None:
     return QByteArray(content) if content and crc32(content).to_bytes(_CHECKSUM_SIZE, "big") == checksum else None
 
 
-class LayoutController(QObject):
-    """Connects the actions of the menu Layouts.
+class LayoutController(Controller):
+    """Connects the actions of the menu Layouts."""
 
-    Parameters
-    ----------
-    notify : shows a message; arguments are level and text.
-    """
-
-    def __init__(
-        self, window: MainWindow, actions: Actions, store: QSettings, notify: Callable[[str, str], None]
-    ) -> None:
+    def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
-        self._window, self._actions, self._notify = window, actions, notify
-        self.layouts = LayoutStore(window, window.dock_area.docks, store, window.dock_area)
+        self.layouts = LayoutStore(window, window.dock_area.docks, window.store, window.dock_area)
         self.layouts.changed.connect(self._name_layouts)
         window.view.restored.connect(self._restore_name)
-        actions.connect(
+        self._actions.connect(
             {f"layout.{n}": partial(self._apply_number, n) for n in range(1, N_LAYOUTS + 1)}
             | {
                 "layout.save": self._ask_name,
@@ -278,3 +270,96 @@ class LayoutController(QObject):
             self.layouts.save(name)
         except ValueError as problem:
             self._notify("error", str(problem))
+
+
+class OperatorMode(QObject):
+    """Enters and leaves the operator mode.
+
+    Parameters
+    ----------
+    window : shown on the full screen, without menus and tool bars.
+    actions : those that modify something are disabled.
+    controls : other widgets that are hidden, such as the replay bar.
+    dock_area : the main window with the docks, where that is a child of `window`.
+
+    Signals
+    -------
+    changed : the mode was entered or left.
+    """
+
+    changed = Signal(bool)
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        actions: Actions,
+        controls: Sequence[QWidget] = (),
+        dock_area: QMainWindow | None = None,
+    ) -> None:
+        super().__init__(window)
+        self._dock_area = dock_area or window
+        self._window, self._actions, self._controls = window, actions, tuple(controls)
+        self._hidden: list[QWidget] = []
+        self._features: dict[QDockWidget, QDockWidget.DockWidgetFeature] = {}
+        self._before = self._state()
+        self.on = False
+        actions["window.operator"].toggled.connect(self.set)
+
+    def set(self, on: bool) -> None:
+        """Enter or leave the mode."""
+        if on == self.on:
+            return
+        self.on = on
+        self._enter() if on else self._leave()
+        self._actions["window.operator"].setChecked(on)
+        self.changed.emit(on)
+
+    def _enter(self) -> None:
+        window = self._window
+        self._before = self._state()
+        candidates = [window.menuBar(), *window.findChildren(QToolBar), *self._controls]
+        self._hidden = [widget for widget in candidates if not widget.isHidden()]
+        for widget in self._hidden:
+            widget.hide()
+        self._features = {dock: dock.features() for dock in window.findChildren(QDockWidget)}
+        for dock in self._features:
+            dock.setFeatures(QDockWidget.DockWidgetFeature.NoDockWidgetFeatures)
+            dock.installEventFilter(self)
+        # the context menu can hide panels
+        window.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        window.installEventFilter(self)
+        self._actions.lock(True)
+        window.setWindowState(window.windowState() | Qt.WindowState.WindowFullScreen)
+
+    def _state(self) -> tuple[Qt.WindowState, QByteArray, Qt.ContextMenuPolicy, QRect]:
+        window = self._window
+        return window.windowState(), self._dock_area.saveState(), window.contextMenuPolicy(), window.geometry()
+
+    def _leave(self) -> None:
+        window = self._window
+        state, arrangement, policy, geometry = self._before
+        window.removeEventFilter(self)
+        for dock, features in self._features.items():
+            dock.removeEventFilter(self)
+            dock.setFeatures(features)
+        self._features = {}
+        window.setContextMenuPolicy(policy)
+        window.setWindowState(state)
+        if not state & (Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen):
+            window.setGeometry(geometry)
+        for widget in self._hidden:
+            widget.show()
+        self._hidden = []
+        # last: the panels share the space that the other widgets leave
+        layout = window.layout()
+        if layout is not None:
+            layout.activate()
+        self._dock_area.restoreState(arrangement)
+        self._actions.lock(False)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Leave with Esc, where no widget has used the key."""
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            self.set(False)
+            return True
+        return super().eventFilter(watched, event)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from msgspec.structs import replace
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -27,9 +27,9 @@ from gui.panels.events import EventsPanel
 from gui.panels.limit_lines import LimitSubject
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import LimitHandle
-from gui.widgets.labels import PlainLabel
+from gui.widgets.painting import PlainLabel
 from gui.window.service_connection import RequestSender
-from gui.window.window import MainWindow
+from gui.window.window import Controller, MainWindow
 from gui.wording.event_text import (
     alarm_source,
     alarm_value,
@@ -77,8 +77,7 @@ class LimitDialog(QDialog):
         self._factor, unit = scale_of(alarms[0].value, alarms[0].unit)
         self.fields: dict[tuple[str, str], QLineEdit] = {}
         self._former: dict[tuple[str, str], tuple[str, float | None]] = {}
-        self._now, self.problem = PlainLabel(), PlainLabel()
-        self.problem.setWordWrap(True)
+        self._now, self.problem = PlainLabel(), PlainLabel(wordWrap=True)
         self.setObjectName("limits")
         self.setWindowTitle(f"Limits of {alarm_source(alarms[0])}")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -216,21 +215,18 @@ def requests_of(ranges: Mapping[str, NormalRange], by: str) -> list[SetLimitsReq
     return [SetLimitsRequest(limits=tuple(limits[i : i + step]), by=by) for i in range(0, len(limits), step)]
 
 
-class LimitController(QObject):
+class LimitController(Controller):
     """Sends changes of limits to the service; shows them as pending until it reports them, or refuses.
 
     Parameters
     ----------
     window : has the alarm list and the plots.
-    notify : shows a message; arguments are level and text.
     show_display_limits : shows the settings of the display limits of a quantity.
     """
 
-    def __init__(
-        self, window: MainWindow, notify: Callable[[str, str], None], show_display_limits: Callable[[str], None]
-    ) -> None:
+    def __init__(self, window: MainWindow, show_display_limits: Callable[[str], None]) -> None:
         super().__init__(window)
-        self._window, self._notify, self._show_display_limits = window, notify, show_display_limits
+        self._show_display_limits = show_display_limits
         self._sender = RequestSender[_Request](window.connection)
         self._requests: list[_Request] = []
         self._alarms: tuple[Alarm, ...] | None = None
@@ -263,7 +259,7 @@ class LimitController(QObject):
 
     def change(self, ranges: Mapping[str, NormalRange]) -> None:
         """Request new normal ranges, by the name of the alarm; ask first if the settings want it."""
-        history = self._window.connection.history
+        history = self._history
         known = {alarm.name: alarm for alarm in history.alarms or ()}
         changes = [range_change(known[name], low, high) for name, (low, high) in ranges.items() if name in known]
         if self._read_only or not changes:
@@ -291,7 +287,7 @@ class LimitController(QObject):
         by = self._list.operator or user_name()
         for message in requests_of(ranges, by):
             part = {each.alarm: (each.low, each.high) for each in message.limits}
-            request = _Request(part, self._window.connection.history)
+            request = _Request(part, self._history)
             try:
                 self._sender.send(message, request)
             except (ValueError, OSError) as problem:
@@ -302,7 +298,7 @@ class LimitController(QObject):
 
     def _update(self) -> None:
         """Read answers, and end what is pending once the service has reported it."""
-        history = self._window.connection.history
+        history = self._history
         if self._dialog is not None:
             self._dialog.show_now(history.alarms_at(None))
         if not self._requests:
@@ -325,20 +321,20 @@ class LimitController(QObject):
 
     def _show_pending(self) -> None:
         pending = {name: each for request in self._requests for name, each in request.ranges.items()}
-        history = self._window.connection.history
+        history = self._history
         if pending != history.requested_limits:
             history.request_limits(pending)
             self._window.redraw()
 
     def _move(self, handle: LimitHandle, value: float) -> None:
         """Request the limits of a line that was dragged; the other side of its alarms remains."""
-        known = {alarm.name: alarm for alarm in self._window.connection.history.alarms or ()}
+        known = {alarm.name: alarm for alarm in self._history.alarms or ()}
         alarms = [known[name] for name in handle.alarms if name in known]
         self.change({each.name: (each.low, value) if handle.upper else (value, each.high) for each in alarms})
 
     def present(self, subject: LimitSubject) -> None:
         """Show the dialog for the alarm limits of a curve; where it has none, the settings of its display limits."""
-        history = self._window.connection.history
+        history = self._history
         if self._read_only:
             self._notify("info", "limits are not changed in operator mode")
             return
@@ -361,7 +357,7 @@ class LimitController(QObject):
 
     def _present(self, name: str) -> None:
         """Show the dialog for the limits of an alarm."""
-        pair = limit_pair(self._window.connection.history.alarms or (), name)
+        pair = limit_pair(self._history.alarms or (), name)
         if self._read_only or not pair:
             return
         if self._dialog is not None:

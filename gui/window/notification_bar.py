@@ -10,9 +10,10 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
-from gui.widgets.labels import ElidedLabel, PlainLabel
+from gui.widgets.lists import fill
+from gui.widgets.painting import ElidedLabel, PlainLabel
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 from monitor.text.numbers import instant_text
 
 MAX_LOGGED = 100
@@ -132,11 +133,9 @@ class NotificationBar(QWidget):
             # a click does not move the focus
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._popup = _LogPopup(self)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(8, 2, 8, 2)
-        for widget in (self._text, self._act, self._more, self._all, self._dismiss):
-            layout.addWidget(widget)
-        layout.setStretchFactor(self._text, 1)
+        fill(
+            QHBoxLayout(self), (self._text, 1), self._act, self._more, self._all, self._dismiss, margins=(8, 2, 8, 2)
+        )
         self.setAutoFillBackground(True)
         self.setAccessibleName("Messages")
         self._update()
@@ -230,9 +229,7 @@ class _LogPopup(QFrame):
         self._messages = QListWidget()
         self._messages.setAccessibleName("Messages, the newest first")
         self._messages.setWordWrap(True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(1, 1, 1, 1)
-        layout.addWidget(self._messages)
+        fill(QVBoxLayout(self), self._messages, margins=(1, 1, 1, 1))
 
     def open(self, lines: list[str]) -> None:
         """Show lines at the right end of the bar, below it or above it."""

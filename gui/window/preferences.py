@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
-from PySide6.QtGui import QFont, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from gui.panels.events import EventsPanel
@@ -23,8 +22,8 @@ from gui.settings.storage import (
     save_window_settings,
     write_service_settings,
 )
+from gui.widgets.painting import font_like
 from gui.widgets.theme import Choice, Theme, apply_palette, theme_of
-from gui.window.actions import Actions
 from gui.window.window import MainWindow
 from monitor.config import Settings
 from monitor.system.files import WriteError
@@ -69,15 +68,10 @@ class ThemeController(QObject):
         application = QApplication.instance()
         assert isinstance(application, QApplication)
         apply_palette(application, self.theme)
-        application.setFont(self._scaled(self._font_scale))
-        self.frame_font = self._scaled(min(self._font_scale, _FRAME_SCALE))
+        application.setFont(font_like(self._font, self._font_scale))
+        self.frame_font = font_like(self._font, min(self._font_scale, _FRAME_SCALE))
         for name in _FRAME_CLASSES:
             application.setFont(self.frame_font, name)  # type: ignore[arg-type] # the stubs want bytes
-
-    def _scaled(self, factor: float) -> QFont:
-        font = QFont(self._font)
-        font.setPointSizeF(factor * font.pointSizeF())
-        return font
 
 
 class SettingsController(QObject):
@@ -97,9 +91,9 @@ class SettingsController(QObject):
         self.themes = ThemeController(theme or self.settings.theme, self.settings.font_scale, self)
         self._dialog: SettingsDialog | None = None
 
-    def attach(self, window: MainWindow, actions: Actions, notify: Callable[[str, str], None]) -> None:
-        """Apply the settings to a window from now on; `notify` shows a message with level and text."""
-        self._window, self._actions, self._notify = window, actions, notify
+    def attach(self, window: MainWindow) -> None:
+        """Apply the settings to a window from now on."""
+        self._window, actions = window, window.commands
         self.themes.changed.connect(self._apply_theme)
         window.set_frame_font(self.themes.frame_font)
         actions.connect({f"theme.{choice}": partial(self._choose_theme, choice) for choice in CHOICES})
@@ -107,7 +101,7 @@ class SettingsController(QObject):
         actions[f"theme.{self.themes.choice}"].setChecked(True)
         self._apply()
         if self._warning:
-            notify("warning", self._warning)
+            window.notify("warning", self._warning)
 
     def save(self) -> None:
         """Store the settings of the window."""
@@ -143,7 +137,7 @@ class SettingsController(QObject):
         """Show the dialog; at the display limits of a quantity, where that is not empty."""
         service, warning = read_service_settings(self.service_file)
         if warning:
-            self._notify("warning", warning)
+            self._window.notify("warning", warning)
         if self._dialog is None:
             self._dialog = SettingsDialog(self._window)
             self._dialog.accepted_settings.connect(self._accept)
@@ -157,7 +151,7 @@ class SettingsController(QObject):
         stored, _ = read_service_settings(self.service_file)
         if service != stored:
             self._save_service(service)
-        self._actions[f"theme.{window.theme}"].setChecked(True)
+        self._window.commands[f"theme.{window.theme}"].setChecked(True)
         if before != (window.theme, window.font_scale):
             self.themes.choose(window.theme, window.font_scale)
         self._apply()
@@ -168,6 +162,6 @@ class SettingsController(QObject):
             self.service_file.parent.mkdir(parents=True, exist_ok=True)
             write_service_settings(service, self.service_file)
         except (WriteError, OSError) as problem:
-            self._notify("error", str(problem))
+            self._window.notify("error", str(problem))
         else:
-            self._notify("info", "settings of the service saved: they apply when the source is opened again")
+            self._window.notify("info", "settings of the service saved: they apply when the source is opened again")

@@ -12,21 +12,19 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-from PySide6.QtCore import QFileSystemWatcher, QLockFile, QObject, QSettings, QTimer
+from PySide6.QtCore import QFileSystemWatcher, QLockFile, QTimer
 
 from gui.model.history import History
 from gui.panels.over_time import TimePanel
 from gui.plots.value_axis import Bounds
-from gui.sources.processes.recording import OpenRecording
-from gui.sources.processes.run_loader import JOIN, n_files, parts_of
+from gui.sources.processes.recording import JOIN, OpenRecording, n_files, parts_of
 from gui.sources.processes.session import SourceSpec
-from gui.widgets.file_dialog import ask_path
-from gui.window.actions import Actions
+from gui.widgets.menus import ask_path
 from gui.window.comparison import ComparedFile, ComparisonController
 from gui.window.launch import VIEW
 from gui.window.layout_controller import LayoutController
 from gui.window.source_controller import SourceController
-from gui.window.window import MainWindow
+from gui.window.window import Controller, MainWindow
 from monitor.messages.requests import NoteRequest
 from monitor.system.files import WriteError, atomic_write, check_regular
 
@@ -131,29 +129,24 @@ class _Stage(IntEnum):
     PLACED = 3
 
 
-class ViewController(QObject):
+class ViewController(Controller):
     """Saves and opens views, and reloads a recording without losing its view.
 
     Parameters
     ----------
-    window, actions, layouts : what is saved and shown again.
+    window, layouts : what is saved and shown again; the settings have the view of a window that was not closed.
     sources, comparison : open the recordings.
-    store : the settings, with the view of a window that was not closed.
-    notify : shows a message; arguments are level and text.
     """
 
     def __init__(
         self,
         window: MainWindow,
-        actions: Actions,
         sources: SourceController,
         comparison: ComparisonController,
         layouts: LayoutController,
-        store: QSettings,
-        notify: Callable[[str, str], None],
     ) -> None:
         super().__init__(window)
-        self._window, self._sources, self._store = window, sources, store
+        self._sources, store = sources, window.store
         # one window keeps its view; the lock of a process that has ended is free
         with suppress(OSError):
             Path(store.fileName()).parent.mkdir(parents=True, exist_ok=True)
@@ -163,7 +156,7 @@ class ViewController(QObject):
             self._timer.timeout.connect(self.keep)
             self._timer.start(_KEEP_INTERVAL)
             window.closing.connect(self._close)
-        self._comparison, self._layouts, self._notify = comparison, layouts.layouts, notify
+        self._comparison, self._layouts = comparison, layouts.layouts
         self._wanted: SavedView | None = None
         self._stage = _Stage.ASKED
         self._read: tuple[int, int, int] | None = None
@@ -176,7 +169,9 @@ class ViewController(QObject):
         sources.sessions.loaded.connect(self._on_loaded)
         sources.sessions.changed.connect(self._on_changed)
         window.ticked.connect(self._show_wanted)
-        actions.connect({"file.save_view": self._ask_save, "file.open_view": self._ask, "file.reload": self.reload})
+        self._actions.connect(
+            {"file.save_view": self._ask_save, "file.open_view": self._ask, "file.reload": self.reload}
+        )
 
     def offer_unclosed(self) -> None:
         """Offer the view of a window that was not closed, as after a power failure."""

@@ -8,21 +8,20 @@ from functools import partial
 from itertools import takewhile
 
 import msgspec
-from PySide6.QtCore import QObject, Qt
+from PySide6.QtCore import Qt
 
 from gui.model.timeline import DisplayTimeline
 from gui.panels.alarm_list import AlarmList
 from gui.panels.events import EventsPanel
 from gui.widgets.menus import MenuEntry, MenuPlace
-from gui.window.actions import Actions
 from gui.window.service_connection import RequestSender
-from gui.window.window import MainWindow
+from gui.window.window import Controller, MainWindow
 from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, NoteRequest, ResetRequest, ShelveRequest
 from monitor.text.numbers import instant_text
 from monitor.transport.zeromq.request_client import user_name
 
 
-class AlarmController(QObject):
+class AlarmController(Controller):
     """Sends the requests of the alarm list to the service, and reports refusals.
 
     The list shows the states that the service publishes, not those that were requested.
@@ -30,21 +29,18 @@ class AlarmController(QObject):
     Parameters
     ----------
     window : has the list and the banner.
-    actions : "list of alarms" and "acknowledge all".
-    notify : shows a message; arguments are level and text.
     show_list : shows the panel with the list where it is hidden.
     """
 
-    def __init__(
-        self, window: MainWindow, actions: Actions, notify: Callable[[str, str], None], show_list: Callable[[], None]
-    ) -> None:
+    def __init__(self, window: MainWindow, show_list: Callable[[], None]) -> None:
         super().__init__(window)
-        self._window, self._notify, self._show_list = window, notify, show_list
+        self._show_list = show_list
         self._requests = RequestSender[AlarmRequest](window.connection)
         self._list.requested.connect(self._send)
         window.alarm_banner.clicked.connect(self.present)
-        actions["alarm.list"].triggered.connect(self.present)
-        actions["alarm.acknowledge_all"].triggered.connect(self._acknowledge_all)
+        self._actions.connect(
+            {"alarm.list": self.present, "alarm.acknowledge_all": self._list.acknowledge_all_alarms}
+        )
         window.ticked.connect(self._read_answers)
 
     @property
@@ -53,7 +49,7 @@ class AlarmController(QObject):
 
     def present(self) -> None:
         """Show the list of alarms, and focus it."""
-        if not self._window.connection.history.alarms:
+        if not self._history.alarms:
             self._notify("info", "this service has no alarms")
             return
         self._show_list()
@@ -63,9 +59,6 @@ class AlarmController(QObject):
         dock.raise_()
         self._list.view.select_first()
         self._list.setFocus(Qt.FocusReason.ShortcutFocusReason)
-
-    def _acknowledge_all(self) -> None:
-        self._list.acknowledge_all_alarms()
 
     def _send(self, request: AlarmRequest) -> None:
         request = msgspec.structs.replace(request, by=self._list.operator or user_name())
@@ -96,28 +89,23 @@ def _not_done(request: AlarmRequest) -> str:
 _MAX_UNSAVED = 64
 
 
-class NoteController(QObject):
+class NoteController(Controller):
     """Asks for the text of a note, sends it to the service, and reports the answer; does not block.
 
     A note on a recording belongs to the view.
 
     The text of a note that was not saved is offered for the next one.
-
-    Parameters
-    ----------
-    window : its view has the instant of the note.
-    actions : "add a note".
-    notify : shows a message; arguments are level and text.
     """
 
-    def __init__(self, window: MainWindow, actions: Actions, notify: Callable[[str, str], None]) -> None:
+    of_source = True
+
+    def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
-        self._window, self._actions, self._notify = window, actions, notify
         self._requests = RequestSender[str](window.connection)
         self._unsaved: deque[str] = deque(maxlen=_MAX_UNSAVED)
         self._until: float | None = None
         self._own: deque[tuple[str, float | None]] = deque(maxlen=_MAX_UNSAVED)
-        actions.connect({"note.add": self.ask})
+        self._actions.connect({"note.add": self.ask})
         window.note_bar.written.connect(self._send)
         for panel in window.dock_area.panels.values():
             panel.menu_sources.append(self._entries)
@@ -125,7 +113,7 @@ class NoteController(QObject):
 
     def _entries(self, place: MenuPlace) -> Iterator[MenuEntry]:
         """Return "Note at this instant" for a context menu at an instant of which a note can be sent."""
-        history = self._window.connection.history
+        history = self._history
         if place.x is None or not self._actions["note.add"].isEnabled():
             return
         try:
@@ -142,7 +130,7 @@ class NoteController(QObject):
         # a button of the events panel calls this too
         if not self._actions["note.add"].isEnabled():
             return
-        timeline = self._window.connection.history.timeline
+        timeline = self._history.timeline
         instant = self._window.view.instant if instant is None else instant
         try:
             _require_newest_epoch(timeline, instant)
@@ -156,7 +144,7 @@ class NoteController(QObject):
 
     def _place_text(self, instant: float) -> str:
         """Return the instant of a note, or its span."""
-        timeline = self._window.connection.history.timeline
+        timeline = self._history.timeline
         ends = [instant] if self._until is None else [instant, self._until]
         return " to ".join(instant_text(timeline.time_at(x)) for x in ends)
 
@@ -169,7 +157,7 @@ class NoteController(QObject):
         self._send_own()
 
     def _send_own(self) -> None:
-        history = self._window.connection.history
+        history = self._history
         while self._own and history.health is not None and history.end_x > 0.0:
             text, time = self._own.popleft()
             at = None if time is None else history.timeline.sample_at(history.timeline.x_of(time))
@@ -180,7 +168,7 @@ class NoteController(QObject):
                 self._notify("warning", f"not recorded, {text}: {problem}")
 
     def _send(self, text: str, instant: float) -> None:
-        history = self._window.connection.history
+        history = self._history
         try:
             _require_newest_epoch(history.timeline, instant)
             time, index = history.timeline.sample_at(instant) or (None, None)
@@ -197,7 +185,7 @@ class NoteController(QObject):
     def _read_answers(self) -> None:
         self._send_own()
         for text, refusal in self._requests.answers():
-            health = self._window.connection.history.health
+            health = self._history.health
             if not text:
                 if refusal:
                     self._notify("warning", f"injected faults are not recorded: {refusal}")

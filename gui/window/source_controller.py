@@ -8,23 +8,19 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QMessageBox
 
-from gui.model.endpoint_probe import RigProbe
-from gui.sources.opening.connect_dialog import RIGS, SERVICES, ConnectDialog
-from gui.sources.opening.fields import RecentList
+from gui.model.receiver import RigProbe
+from gui.sources.opening.connect_dialog import RIGS, SERVICES, ConnectDialog, RecentList
 from gui.sources.opening.first_page import recent_files
 from gui.sources.opening.open_dialog import Opener
-from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.child_process import finish_all
 from gui.sources.processes.playback import PlayFile, PlaySimulation
-from gui.sources.processes.recording import OpenRecording
-from gui.sources.processes.run_loader import parts_of
+from gui.sources.processes.recording import OpenRecording, parts_of
 from gui.sources.processes.session import ConnectToService, ServeRig, SessionManager, SourceSpec
-from gui.window.actions import Actions
 from gui.window.launch import LaunchOptions
-from gui.window.window import MainWindow
+from gui.window.window import Controller, MainWindow
 from monitor.config import load_settings
 from monitor.messages.health import Health
 
@@ -32,44 +28,38 @@ _RUN_FILE = "run file"  # format with settings of its own
 _DESCRIBE_TIMEOUT = 1.0  # s for a process that reads a file to end
 
 
-class SourceController(QObject):
+class SourceController(Controller):
     """Opens the source that was chosen, after a question where that would end a recording.
 
     Parameters
     ----------
-    window, actions : have the ways to choose a source.
-    offers : simulations and file formats.
-    store : the settings of the program.
+    window : has the ways to choose a source.
     service_file : settings of a service that the window starts, unless the command line names others.
 
     Signals
     -------
     opening : a source will replace the one that is open.
     opened : the source.
-    notified : level and text of a message.
     """
 
     opening = Signal()
     opened = Signal(object)
-    notified = Signal(str, str)
+    of_source = True
 
-    def __init__(
-        self, window: MainWindow, actions: Actions, offers: Catalogue, store: QSettings, service_file: Path
-    ) -> None:
+    def __init__(self, window: MainWindow, service_file: Path) -> None:
         super().__init__(window)
-        self._window, self._actions, self._offers, self._store = window, actions, offers, store
         self._service_file = service_file
         self.sessions = SessionManager(self)
-        self.sessions.notified.connect(self.notified)
+        self.sessions.notified.connect(self._notify)
         self.sessions.failed.connect(self._on_failed)
         self.source: SourceSpec | None = None
         # they are for the first source that is opened
         self._options: LaunchOptions | None = None
         self._question: QMessageBox | None = None
         self._pending: Callable[[], None] | None = None
-        self.opener = Opener(window, store, offers, window.theme)
+        self.opener = Opener(window, window.store, window.offers)
         self.opener.opened.connect(self.open)
-        self.opener.notified.connect(self.notified)
+        self.opener.notified.connect(self._notify)
         self.opener.failed.connect(self._fail)
         self._typed: SourceSpec | None = None
         self._rig_probe: RigProbe | None = None
@@ -78,7 +68,7 @@ class SourceController(QObject):
         window.start_page.path_chosen.connect(self.opener.open_path)
         window.dropped.connect(self._open_dropped)
         window.may_close = self._may_close
-        actions.connect(
+        self._actions.connect(
             {
                 "file.open": self.opener.ask,
                 "file.columns": self._choose_columns,
@@ -88,8 +78,11 @@ class SourceController(QObject):
                 "replay.stream": self._stream,
             }
         )
-        actions.connect(
-            {f"source.simulate.{offer.name}": partial(self.simulate, offer.name) for offer in offers.simulations}
+        self._actions.connect(
+            {
+                f"source.simulate.{offer.name}": partial(self.simulate, offer.name)
+                for offer in window.offers.simulations
+            }
         )
 
     @property
@@ -178,7 +171,7 @@ class SourceController(QObject):
 
     def simulate(self, name: str, words: tuple[str, ...] = ()) -> None:
         """Play a simulation, and validate its model if it has one; `words` are options of `synchroscope replay`."""
-        offer = self._offers.simulation(name)
+        offer = self._window.offers.simulation(name)
         if offer is not None:
             self.open(PlaySimulation(offer.name, offer.model_under_test, words))
 
@@ -225,7 +218,7 @@ class SourceController(QObject):
 
     def _disconnect(self) -> None:
         self._window.connection.close()
-        if self._window.connection.history.recording is not None:
+        if self._history.recording is not None:
             self._window.connection.reset()
         self.sessions.close()
 
@@ -301,14 +294,14 @@ class SourceController(QObject):
             box.deleteLater()
 
     def _ask_endpoint(self, *, serve: bool) -> None:
-        dialog = ConnectDialog(self._store, self._window.theme, self._window, serve=serve)
+        dialog = ConnectDialog(self._store, self._window, serve=serve)
         dialog.chosen.connect(self._open_typed)
         dialog.finished.connect(dialog.deleteLater)
         dialog.open()
 
     def _on_failed(self, why: str) -> None:
         source = self.source
-        if self._window.connection.history.recording is not None:
+        if self._history.recording is not None:
             self._window.connection.reset()
         if isinstance(source, OpenRecording) and source.description is not None and source.description.share < 1.0:
             # some of its rows have promised what all do not keep: what is to be chosen?
@@ -317,7 +310,7 @@ class SourceController(QObject):
             self._fail(why)
 
     def _fail(self, why: str) -> None:
-        self.notified.emit("error", why)
+        self._notify("error", why)
 
     def _open_dropped(self, paths: list[str]) -> None:
         if not self._actions["file.open"].isEnabled():
@@ -326,7 +319,7 @@ class SourceController(QObject):
         if Path(path).is_dir():
             self._window.start_page.runs.set_folder(path)
             if not self._window.start_page.isVisible():
-                self.notified.emit("info", f"File > Runs lists the runs of {path}")
+                self._notify("info", f"File > Runs lists the runs of {path}")
             return
         self.opener.open_paths(paths)
 

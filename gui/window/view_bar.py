@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QAction, QFont
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QComboBox, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from gui.model.history import History
 from gui.plots.view import View
-from gui.widgets.labels import PlainLabel
+from gui.widgets.painting import PlainLabel, font_like
 from gui.widgets.theme import Theme, level_colour
 from gui.window.actions import Actions
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 from monitor.text.numbers import duration_text
 
 _SPANS = (1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0, 3600.0)
@@ -60,9 +60,7 @@ class ViewBar(QToolBar):
 
     def fit_to_font(self) -> None:
         """Give the state the font of the bar: a label with a style sheet does not inherit it."""
-        bold = QFont(self.font())
-        bold.setBold(True)
-        self._state.setFont(bold)
+        self._state.setFont(font_like(self.font(), bold=True))
 
     def fill(self, actions: Actions) -> None:
         """Add buttons of the most used actions, and the fields."""

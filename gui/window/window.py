@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from time import monotonic, time
+from typing import ClassVar
 
-from PySide6.QtCore import QSettings, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QFont, QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -22,22 +24,26 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
+from gui.model.history import History
 from gui.model.run_detail import DetailLoader
 from gui.model.service_state import ServiceState
 from gui.plots.view import View
 from gui.sources.opening.first_page import FirstPage
 from gui.sources.processes.catalogue import Catalogue
+from gui.sources.processes.session import BACK, DIED
 from gui.sources.replay_bar.fault_bar import FaultBar
 from gui.sources.replay_bar.replay_bar import ReplayBar
-from gui.widgets.labels import PlainLabel
+from gui.widgets.lists import fill
+from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
-from gui.window.alarm_banner import AlarmBanner
-from gui.window.health_strip import HealthStrip
+from gui.window.action_table import ACTIONS, simulation_actions
+from gui.window.actions import Actions
+from gui.window.alarm_banner import AlarmBanner, HealthStrip
 from gui.window.notification_bar import NotificationBar
 from gui.window.panel_docks import PanelDocks
 from gui.window.service_connection import ServiceConnection
 from gui.window.view_bar import ViewBar
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 from monitor.messages.requests import MAX_NOTE
 
 
@@ -60,11 +66,7 @@ class NoteBar(QWidget):
         self._text.setAccessibleName("Text of the note")
         self._save = QPushButton("Save")
         self._remaining = PlainLabel()
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(8, 4, 8, 4)
-        for widget in (self._label, self._text, self._remaining, self._save):
-            layout.addWidget(widget)
-        layout.setStretchFactor(self._text, 1)
+        fill(QHBoxLayout(self), self._label, (self._text, 1), self._remaining, self._save, margins=(8, 4, 8, 4))
         self._text.textChanged.connect(self._update_remaining)
         self._text.returnPressed.connect(self._emit)
         self._save.clicked.connect(self._emit)
@@ -153,7 +155,7 @@ class LoadingPage(QWidget):
 
 
 class MainWindow(QMainWindow):
-    """The widgets of the window; `Program` connects them.
+    """The widgets of the window and its actions; `Program` connects them.
 
     Parameters
     ----------
@@ -188,6 +190,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle("Synchroscope")
         self.setAcceptDrops(True)
         self.view, self.connection, self.theme = view, connection, theme
+        self.offers, self.store = offers, store
         self.detail = DetailLoader()
         self.dock_area = PanelDocks(view, theme)
         self.start_page = FirstPage(offers, store, theme)
@@ -223,10 +226,12 @@ class MainWindow(QMainWindow):
         self._last_drawn = -_IDLE_REFRESH_INTERVAL
         for changed in (view.range_changed, view.cursor_changed, view.actuator_changed, self.dock_area.uncovered):
             changed.connect(self.redraw)
-        self.dock_area.failed.connect(self._report_failure)
+        self.dock_area.failed.connect(partial(self.notify, "error"))
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.tick)
+        # `actions` is Qt's
+        self.commands = Actions(self, (*ACTIONS, *simulation_actions(offers.simulations)))
 
     @property
     def is_configured(self) -> bool:
@@ -265,6 +270,15 @@ class MainWindow(QMainWindow):
         """Give the keys to a plot, where panels are shown."""
         if self._pages.currentWidget() is self.dock_area:
             self.dock_area.focus_plot()
+
+    def notify(self, level: str, text: str, *, of_source: bool = False, ends: str = "") -> None:
+        """Show a message: info, warning or error, in place of those that begin with `ends`.
+
+        One `of_source` is dismissed when another source is opened.
+        """
+        # a service that is back is no longer dead
+        ends = DIED if text == BACK else ends
+        self.notification_bar.show_message(level, text, time(), of_source=of_source, ends=ends)
 
     def redraw(self) -> None:
         """Draw at the next tick, even if there is no new data."""
@@ -334,9 +348,6 @@ class MainWindow(QMainWindow):
         if title != self.windowTitle():
             self.setWindowTitle(title)
 
-    def _report_failure(self, text: str) -> None:
-        self.notification_bar.show_message("error", text, time())
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Dismiss a message with Esc, where no widget has used the key."""
         if event.key() != Qt.Key.Key_Escape or not self.notification_bar.dismiss():
@@ -369,3 +380,26 @@ class MainWindow(QMainWindow):
         self.connection.close()
         self.detail.close()
         super().closeEvent(event)
+
+
+class Controller(QObject):
+    """Part of the program that acts on the window, and reports in it.
+
+    Parameters
+    ----------
+    window : has the actions and the settings of the program.
+    """
+
+    of_source: ClassVar[bool] = False  # its messages are dismissed when another source is opened
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window, self._actions, self._store = window, window.commands, window.store
+
+    @property
+    def _history(self) -> History:
+        return self._window.connection.history
+
+    def _notify(self, level: str, text: str, ends: str = "") -> None:
+        """Show a message: info, warning or error, in place of those that begin with `ends`."""
+        self._window.notify(level, text, of_source=self.of_source, ends=ends)

@@ -162,10 +162,10 @@ def repeated_loads(tmp_path_factory):
 @pytest.fixture
 def begin(warm_kernels, qtbot, store, monkeypatch, repeated_loads):
     """Start the program on something, as `synchroscope gui` does; returns hands for it."""
-    from gui.sources.processes import run_loader
+    from gui.sources.processes import recording as loading
     from tests.gui.hands import Hands, left_over
 
-    monkeypatch.setattr(run_loader, "start_python", repeated_loads.start)
+    monkeypatch.setattr(loading, "start_python", repeated_loads.start)
     begun = []
 
     def start(**opening):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gui.sources.processes import run_loader
+from gui.sources.processes import recording as loading
 from gui.sources.processes.recording import OpenRecording
 from replay.formats import base, text
 from replay.playback.description import open_described
@@ -19,7 +19,7 @@ def coarse(monkeypatch, tmp_path):
     path = tmp_path / "long.csv"
     table = np.column_stack((time, 10.0 * np.sin(2.0 * time), 9.0 * np.sin(2.0 * time - 0.04)))
     np.savetxt(path, table, "%.9g", ",", header="t [s],cmd [mm],meas [mm]", comments="")
-    started, start = [], run_loader.start_python
+    started, start = [], loading.start_python
 
     def wait(words, **options):
         script = "import sys; sys.stdin.readline(); from monitor.__main__ import main; sys.exit(main(sys.argv[1:]))"
@@ -30,7 +30,7 @@ def coarse(monkeypatch, tmp_path):
         started[-1].stdin.write(b"\n")
         started[-1].stdin.flush()
 
-    monkeypatch.setattr(run_loader, "start_python", wait)
+    monkeypatch.setattr(loading, "start_python", wait)
     return OpenRecording(path, (), open_described(path, n_columns=100, coarse=True)[0]), go_on
 
 

@@ -17,7 +17,7 @@ from gui.panels.catalogue import GroupPanel
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
-from gui.window.health_strip import HealthStrip
+from gui.window.alarm_banner import HealthStrip
 from gui.window.panel_docks import PanelDocks
 from monitor.messages.blocks import (
     Channel,

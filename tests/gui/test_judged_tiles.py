@@ -1,10 +1,11 @@
-"""From results to a tile: a service's alarm, its report, and what the tile of the actuator says of it."""
+"""Tiles in the window: judged, of specimens."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,17 +13,26 @@ from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.base import panel_instant
 from gui.panels.tile_content import actuator_content
-from gui.wording.level import Level
+from gui.panels.tiles import TilesPanel
+from gui.panels.wall import WallPanel
+from gui.wording.event_text import Level
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health
 from monitor.messages.reasons import Reason
+from tests.gui.shown import show_panel
 
 ROWS, AGE = 10, 3.5  # a second; s
+
+
 STREAM = ResultStream("rig", 1, 10.0, 1, (Column("broadband_delay", "s", "n"), Column("paei_delay", "s", "n")))
+
+
 BROADBAND, PAEI, NAN = 0.012, 0.013, math.nan
+
+
 # of each second: values of broadband and PAEI, whether broadband is paused, and who is heard
 SECONDS = {
     "good": (BROADBAND, PAEI, False, "broadband"),
@@ -69,3 +79,32 @@ def test_a_tile_is_green_while_somebody_who_may_speak_was_heard_lately_and_shows
         lost.update(ReceivedMessages(health=health, alarms=report, results=(block,)), silence=9.0, age=9.0)
         old = actuator_content(lost, "n", panel_instant(lost, None), lost.alarms_at(None), {}, 2.0)
         assert old.level is not Level.GOOD and old.values[0].text == "—"
+
+
+@pytest.mark.parametrize("x", [None, 6.0])
+def test_a_specimen_has_a_tile_beside_that_of_its_actuator(qtbot, watched, x):
+    panel = show_panel(qtbot, TilesPanel, watched)
+    panel.view.pin(x)
+    panel.refresh(watched)
+    contents = {tile.content.name: tile.content for tile in panel._grid.tiles}
+    actuators = watched.results.actuators
+    assert list(contents) == [*actuators, *(f"{name} specimen" for name in actuators)]
+    for actuator in actuators:
+        stiffness, damping = contents[f"{actuator} specimen"].values
+        of_loop = {
+            name: watched.results.value(actuator, f"specimen_loop_{name}", x)
+            for name in ("stiffness", "stiffness_sd", "damping", "damping_sd")
+        }
+        assert (stiffness.label, damping.label, damping.unit) == ("stiffness", "damping", "%")
+        for shown, factor, name in ((stiffness, 1.0, "stiffness"), (damping, 100.0, "damping")):
+            value, deviation = factor * of_loop[name], factor * of_loop[f"{name}_sd"]
+            if np.isnan(value):
+                assert shown.text == "–" and not shown.spread
+            else:
+                assert float(shown.text.replace("−", "-")) == pytest.approx(value, rel=1e-2, abs=0.006)
+                assert shown.spread.startswith("± ") and np.isfinite(deviation)
+
+
+def test_the_wall_has_actuators_only(qtbot, watched):
+    panel = show_panel(qtbot, WallPanel, watched)
+    assert {tile.content.name for tile in panel._grid.tiles} == set(watched.results.actuators)

@@ -13,7 +13,7 @@ from gui.panels.indicators import IndicatorsPanel
 from gui.panels.limit_lines import LimitSubject
 from gui.panels.tiles import TilesPanel
 from gui.settings.dialog import SettingsDialog
-from gui.sources.processes.play_head import PlayHead
+from gui.sources.processes.player import PlayHead
 from gui.window.panel_docks import BUILT_IN
 from tests.gui.hands import PlayedReplay
 

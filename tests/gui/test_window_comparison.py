@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
 from gui.panels.comparison import ComparisonPanel
-from gui.sources.processes import run_loader
+from gui.sources.processes import recording as loading
 
 RATE, N, LAG = 200.0, 4000, 0.35
 
@@ -208,7 +208,7 @@ def test_loading_can_be_cancelled_and_ends_with_the_recording(compared, monkeypa
         started.append(subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, **options))
         return started[-1]
 
-    monkeypatch.setattr(run_loader, "start_python", start)
+    monkeypatch.setattr(loading, "start_python", start)
     third, _ = write(tmp_path / "third.csv", 0.0, 1.0)
     for number, end in enumerate((lambda: hands.click(panel._cancel), lambda: hands.key("Ctrl+D")), 1):
         hands.program.comparison.opener.open_path(third)

@@ -24,9 +24,9 @@ from gui.panels.indicators import IndicatorsPanel
 from gui.panels.tiles import TileGrid, TilesPanel
 from gui.panels.transfer import TransferPanel
 from gui.panels.wall import WallPanel
-from gui.sources.processes import run_loader
-from gui.sources.processes.play_head import PlayHead
+from gui.sources.processes import recording as loading
 from gui.sources.processes.playback import PlayFile
+from gui.sources.processes.player import PlayHead
 from gui.sources.processes.recording import OpenRecording
 from monitor.__main__ import main
 from monitor.config import IndicatorSettings
@@ -391,7 +391,7 @@ def test_a_long_computation_shows_its_progress_and_can_be_cancelled(begin, monke
         started.append(subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, **options))
         return started[-1]
 
-    monkeypatch.setattr(run_loader, "start_python", start)
+    monkeypatch.setattr(loading, "start_python", start)
     hands = begin(file=str(table))
     page = hands.window.loading_page
     hands.until(page.isVisible)
@@ -424,7 +424,7 @@ def test_the_signals_are_there_before_the_results(begin, monkeypatch, warm_kerne
         started.append(subprocess.Popen(command, stdin=subprocess.PIPE, cwd=tmp_path, **options))
         return started[-1]
 
-    monkeypatch.setattr(run_loader, "start_python", start)
+    monkeypatch.setattr(loading, "start_python", start)
     hands = begin(file=str(table))
     hands.until(lambda: hands.history.end_x > 0.0)
     hands.ticks(3)

@@ -136,7 +136,7 @@ def test_the_bar_of_faults_adds_one_row(shown, layout, scale):
         assert bar.rect().contains(area)
         # messages and notes too
         for n in range(3):
-            hands.program.notify("error", f"a message that is long: {'word ' * 60} {n}")
+            hands.window.notify("error", f"a message that is long: {'word ' * 60} {n}")
         hands.program.actions["note.add"].trigger()
         settle(hands)
         assert hands.window.size() == SCREEN

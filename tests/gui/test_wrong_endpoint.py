@@ -7,11 +7,16 @@ import socket
 import pytest
 from msgspec.structs import replace
 
-from gui.model.endpoint_probe import PROBE_INTERVAL, PROBE_TIME, PROBE_TIMEOUT, RigProbe
-from gui.model.receiver import ReceivedMessages, ServiceSubscription
+from gui.model.receiver import (
+    PROBE_INTERVAL,
+    PROBE_TIME,
+    PROBE_TIMEOUT,
+    ReceivedMessages,
+    RigProbe,
+    ServiceSubscription,
+)
 from gui.panels.events import EventsPanel
-from gui.sources.opening.connect_dialog import RIGS, SERVICES, ConnectDialog
-from gui.sources.opening.fields import RecentList
+from gui.sources.opening.connect_dialog import RIGS, SERVICES, ConnectDialog, RecentList
 from gui.sources.processes.session import ConnectToService, SourceSession
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.transport.zeromq.signals import SignalPublisher
@@ -193,7 +198,7 @@ class _Source:
 
 def test_an_error_is_gone_with_the_next_source(begin):
     hands = begin()
-    hands.program.notify("error", "the disk of the settings is full")
+    hands.window.notify("error", "the disk of the settings is full")
     hands.program.sources.open(_Source("first"))
     assert sorted(errors(hands)) == ["first cannot be opened", "the disk of the settings is full"]
     hands.program.sources.open(_Source("second"))

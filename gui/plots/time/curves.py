@@ -119,12 +119,12 @@ class CurvePainter:
         self._painter, self._time, self._values = painter, time, values
         self._smooth, self._as_lines = smooth, as_lines
 
-    def curve(self, trace: Trace, colour: QColor, *, dashed: bool = False, width: float = 1.0) -> None:
+    def curve(self, trace: Trace, colour: QColor, *, dashed: bool = False) -> None:
         """Draw a line through exact rows, or else min/max columns."""
         if not len(trace.low):
             return
         if trace.exact or self._as_lines:
-            pen = QPen(colour, width)
+            pen = QPen(colour, 1.0)
             # thin lines only: wide ones cost three times as much
             pen.setCosmetic(not self._as_lines)
             if dashed:

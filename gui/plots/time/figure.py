@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRect, QRectF, QSizeF, Qt
-from PySide6.QtGui import QColor, QFont, QPainter, QPen
+from PySide6.QtGui import QColor, QPainter, QPen
 
 from gui.plots.figure import PAPER, Figure, Page
 from gui.plots.time.cache import DrawFunction, PixmapCache, TextMetrics
@@ -16,6 +16,7 @@ from gui.plots.time.picture import BAND_ALPHA, ScenePainter
 from gui.plots.time.rows import CurveStyle, Frame, PlotRow
 from gui.plots.time.scene import LANE_BAR, MARGIN, RowPlace, Scene, StackLayout
 from gui.plots.time.stack import TimeStack
+from gui.widgets.painting import font_like
 
 _ROW_SHARE = 0.14  # height of a row, of the width of a figure in two columns
 _LEAST = 0.08  # at least, where many rows share a page
@@ -143,9 +144,8 @@ def _name(row: PlotRow, unit: str) -> str:
 
 def _draw_heading(painter: QPainter, box: QRectF, heading: _Heading, unit: str) -> None:
     """Draw the name of a row with its unit, and its legend, at the right of it or below."""
-    row, plain, bold = heading.row, painter.font(), QFont(painter.font())
+    row, plain, bold = heading.row, painter.font(), font_like(painter.font(), bold=True)
     metrics = TextMetrics(plain)
-    bold.setBold(True)
     painter.setPen(QColor(PAPER.text))
     painter.setFont(bold)
     painter.drawText(box, _LEFT, row.name)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPen
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 
-from gui.plots.time.axis import TimeScale
 from gui.plots.time.decoration import translucent
 from gui.plots.time.scene import POINTER_TOLERANCE
 from gui.plots.view import View
 from gui.widgets.theme import Theme
+
+if TYPE_CHECKING:
+    from gui.plots.time.stack import TimeStack
 
 _LEAST_HEIGHT = 12.0  # px; a flatter rubber band selects a span of time only
 _LEAST_WIDTH = 8.0  # px; a narrower one selects values only
@@ -66,52 +68,12 @@ class RubberBand:
         painter.drawRect(self.rect)
 
 
-class GestureTarget(Protocol):
-    """The stack as the gestures need it; positions are in px of its viewport."""
-
-    def viewport(self) -> QWidget:
-        """Return the widget that the mouse is over."""
-
-    def scale(self) -> TimeScale:
-        """Return the time scale."""
-
-    def over_plots(self, at: QPointF) -> bool:
-        """Whether a position is over the plots."""
-
-    def is_header(self, at: QPointF) -> bool:
-        """Whether a position is over a row header."""
-
-    def row_at(self, y: float) -> int | None:
-        """Return the row at a height."""
-
-    def plot_of(self, row: int) -> QRectF:
-        """Return the plot of a row."""
-
-    def click_header(self, at: QPointF) -> bool:
-        """Act on a click on a row header; return whether there is something to click."""
-
-    def signals_at(self, at: QPointF) -> tuple[str, ...]:
-        """Return the signals of the legend entry or row name at a position."""
-
-    def drag_signals(self, names: tuple[str, ...]) -> None:
-        """Drag signals onto another plot."""
-
-    def enable_auto_range(self, row: int) -> None:
-        """Let the scale of a row follow its values."""
-
-    def request_menu(self, at: QPointF, on_screen: QPoint) -> None:
-        """Request the menu of the row and the instant at a position."""
-
-    def zoom_to(self, band: RubberBand) -> None:
-        """Show what a rubber band selects."""
-
-
 class Gestures:
     """State of the mouse on a stack.
 
     Parameters
     ----------
-    stack : receives what is done.
+    stack : receives what is done; positions are in px of its viewport.
     view : visible time range and cursors.
 
     Attributes
@@ -120,7 +82,7 @@ class Gestures:
     band : rubber band that is being drawn.
     """
 
-    def __init__(self, stack: GestureTarget, view: View) -> None:
+    def __init__(self, stack: TimeStack, view: View) -> None:
         self._stack, self._view = stack, view
         self.hover: float | None = None
         self.band: RubberBand | None = None

@@ -9,8 +9,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent,
 from PySide6.QtWidgets import QWidget
 
 from gui.plots.time.curves import ValueScale, value_scale
-from gui.plots.time.decoration import colour_of
-from gui.plots.time.limits import limit_number
+from gui.plots.time.decoration import colour_of, limit_number
 from gui.plots.time.rows import LimitLine
 from gui.plots.time.scene import POINTER_TOLERANCE
 from gui.plots.time.stack import TimeStack

@@ -16,10 +16,17 @@ from gui.model.severity import importance
 from gui.plots.time.axis import TimeScale
 from gui.plots.time.cache import PixmapCache, TextMetrics
 from gui.plots.time.curves import ColumnsImage, CurvePainter, PixelColumns, value_scale
-from gui.plots.time.decoration import TimeAxis, colour_of, draw_background, draw_value_axis, translucent
-from gui.plots.time.headers import draw_row_header
-from gui.plots.time.limits import draw_limit_labels, draw_limit_lines, limits_tip
-from gui.plots.time.readouts import Readout, row_header
+from gui.plots.time.decoration import (
+    TimeAxis,
+    colour_of,
+    draw_background,
+    draw_limit_labels,
+    draw_limit_lines,
+    draw_value_axis,
+    limits_tip,
+    translucent,
+)
+from gui.plots.time.headers import Readout, draw_row_header, row_header
 from gui.plots.time.rows import CurveStyle, PlotRow, Trace
 from gui.plots.time.scene import LANE_BAR, MARGIN, POINTER_TOLERANCE, Scene
 from gui.plots.value_axis import ValueRange, duration_text

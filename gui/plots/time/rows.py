@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gui.model.envelope import Envelope
+from gui.model.pyramid import Envelope
 from monitor.messages.blocks import Samples
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from gui.plots.time.axis import ShownUnit, TimeScale, segment_at, shown_unit
-from gui.plots.time.ranges import AxisRanges
+from gui.plots.time.axis import AxisRanges, ShownUnit, TimeScale, segment_at, shown_unit
 from gui.plots.time.rows import Frame, PlotRow
 from gui.widgets.theme import Theme
 from monitor.text.numbers import instant_text
@@ -104,6 +103,10 @@ class RowArea(QAbstractScrollArea):
 
     The space of the scroll bar is always reserved, so that stacked areas are equally wide.
 
+    Attributes
+    ----------
+    rows : from the top down.
+
     Signals
     -------
     rows_revealed : rows without data have become visible.
@@ -113,7 +116,7 @@ class RowArea(QAbstractScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._rows: tuple[PlotRow, ...] = ()
+        self.rows: tuple[PlotRow, ...] = ()
         self._places: StackLayout | None = None
         self._whole: int | None = None
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -122,18 +125,13 @@ class RowArea(QAbstractScrollArea):
         self.verticalScrollBar().valueChanged.connect(self._reveal)
 
     @property
-    def rows(self) -> tuple[PlotRow, ...]:
-        """The rows from the top down."""
-        return self._rows
-
-    @property
     def places(self) -> StackLayout:
         """Positions of the rows, from the top of the first."""
         if self._places is None:
             metrics = QFontMetrics(self.font())
             width = self.maximumViewportSize().width() - self.verticalScrollBar().sizeHint().width()
             digit = metrics.horizontalAdvance("0")
-            self._places = layout(self._rows, width, self.viewport().height(), metrics.height(), digit)
+            self._places = layout(self.rows, width, self.viewport().height(), metrics.height(), digit)
         return self._places
 
     @property
@@ -188,21 +186,21 @@ class RowArea(QAbstractScrollArea):
             self._arrange()
 
     def _set_rows(self, rows: Sequence[PlotRow]) -> None:
-        self._rows = tuple(rows)
+        self.rows = tuple(rows)
         self._arrange()
 
     def _arrange(self) -> None:
         self._places = None
         places, bar = self.places, self.verticalScrollBar()
         room = self.viewport().height() - places.axis_height
-        bar.setRange(0, max(0, places.height - room) if self._rows else 0)
+        bar.setRange(0, max(0, places.height - room) if self.rows else 0)
         bar.setPageStep(max(1, room))
         bar.setSingleStep(_SCROLL_STEP)
 
     def scroll_to(self, key: str) -> None:
         """Scroll as far as needed to see a row."""
         places, bar = self.places, self.verticalScrollBar()
-        for row, place in zip(self._rows, places.rows, strict=True):
+        for row, place in zip(self.rows, places.rows, strict=True):
             if row.key == key:
                 lowest = place.bottom - self.viewport().height() + places.axis_height
                 bar.setValue(min(max(bar.value(), lowest), place.top))

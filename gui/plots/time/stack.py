@@ -10,14 +10,13 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QWheelEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from gui.plots.time.display import StackDisplay
+from gui.plots.time.display import StackDisplay, curve_menu
 from gui.plots.time.gestures import Gestures, RubberBand
 from gui.plots.time.rows import Frame
 from gui.plots.time.scene import MARGIN
-from gui.plots.time.styles import curve_menu
 from gui.plots.value_axis import Bounds
 from gui.plots.view import View
-from gui.widgets.labels import plain_tip
+from gui.widgets.painting import plain_tip
 from gui.widgets.signal_drag import drag_signals
 from gui.widgets.theme import Theme
 
@@ -67,14 +66,14 @@ class TimeStack(StackDisplay):
 
     def zoom_values(self, row: int, factor: float, at: float) -> None:
         """Zoom the scale of a row by `factor` about a value; `enable_auto_range` undoes it."""
-        key = self._rows[row].key
+        key = self.rows[row].key
         with self._view.step(f"values of {key}", lambda: {key: self._ranges.manual(key)}):
             self._ranges[key].zoom(factor, at)
         self._redraw()
 
     def zoom_to(self, band: RubberBand) -> None:
         """Show the span, the values or both that a rubber band selects."""
-        rect, scale, key = band.rect, self.scale(), self._rows[band.row].key
+        rect, scale, key = band.rect, self.scale(), self.rows[band.row].key
         low, high = self.value_at(band.row, rect.bottom()), self.value_at(band.row, rect.top())
         with self._view.step("", lambda: {key: self._ranges.manual(key)} if band.selects_values else {}):
             if band.selects_values:
@@ -85,18 +84,18 @@ class TimeStack(StackDisplay):
 
     def enable_auto_range(self, row: int) -> None:
         """Let the scale of a row follow its values."""
-        shown = self._rows[row]
+        shown = self.rows[row]
         with self._view.step("", lambda: {shown.key: self._ranges.manual(shown.key)}):
-            self._ranges.enable_auto_range(shown, self._frame.rows[row])
+            self._ranges.enable_auto_range(shown, self.frame.rows[row])
         self._redraw()
 
     def is_manual(self, row: int) -> bool:
         """Whether the scale of a row was set by hand."""
-        return self._ranges[self._rows[row].key].manual
+        return self._ranges[self.rows[row].key].manual
 
     def keep_scale(self, row: int) -> None:
         """Keep the scale that a row has now; `enable_auto_range` undoes it."""
-        key = self._rows[row].key
+        key = self.rows[row].key
         with self._view.step("", lambda: {key: self._ranges.manual(key)}):
             self._ranges.set_manual(key, self.limits(key))
         self._redraw()
@@ -163,7 +162,7 @@ class TimeStack(StackDisplay):
         header, entry = self._header_at(at), self._entry_at(at)
         if header is None or (entry is None and at.x() - MARGIN > header[1].name_end):
             return ()
-        curves = self._rows[header[0]].curves
+        curves = self.rows[header[0]].curves
         return tuple(curve.signal for curve in curves if curve.signal and (entry is None or curve.label == entry[1]))
 
     def drag_signals(self, names: tuple[str, ...]) -> None:
@@ -193,7 +192,7 @@ class TimeStack(StackDisplay):
         menu = curve_menu(self, self._styles, key, label, self._theme, self._apply_styles)
         menu.addSeparator()
         menu.addAction("Limits…").triggered.connect(partial(self.limits_requested.emit, key, label))
-        row = next(row for row in self._rows if row.key == key)
+        row = next(row for row in self.rows if row.key == key)
         curve = next(curve for curve in row.curves if curve.label == label)
         if curve.added:
             remove = menu.addAction("Remove from this row")
@@ -209,7 +208,7 @@ class TimeStack(StackDisplay):
     def _key_at(self, at: QPointF) -> str:
         """Return the key of the row at a point; empty where there is none."""
         row = self.row_at(at.y()) if at.y() < self.scene.axis_top else None
-        return "" if row is None else self._rows[row].key
+        return "" if row is None else self.rows[row].key
 
     def viewportEvent(self, event: QEvent) -> bool:
         """Show tool tips; hide the cursor when the mouse leaves."""
@@ -234,11 +233,11 @@ class TimeStack(StackDisplay):
             self._gestures.hover = None
             view.set_cursor(min(max(at + step, view.left), view.right))
         elif modifiers == Qt.KeyboardModifier.ShiftModifier and key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
-            for i, row in enumerate(self._rows):
+            for i, row in enumerate(self.rows):
                 low, high = self.limits(row.key)
                 self.zoom_values(i, _NOTCH ** (-1 if key == Qt.Key.Key_Up else 1), (low + high) / 2.0)
         elif modifiers == Qt.KeyboardModifier.ShiftModifier and key == Qt.Key.Key_Home:
-            for i in range(len(self._rows)):
+            for i in range(len(self.rows)):
                 self.enable_auto_range(i)
         else:
             return False
@@ -247,16 +246,16 @@ class TimeStack(StackDisplay):
     @property
     def manual_scales(self) -> dict[str, Bounds]:
         """The scales that were set by hand, by the key of their row."""
-        found = {row.key: self._ranges.manual(row.key) for row in self._rows}
+        found = {row.key: self._ranges.manual(row.key) for row in self.rows}
         return {key: limits for key, limits in found.items() if limits is not None}
 
     def restore_scales(self, parts: Mapping[str, Any]) -> None:
         """Restore the scales in parts of the view, of those rows that this stack has; None: by its values."""
-        for i, row in enumerate(self._rows):
+        for i, row in enumerate(self.rows):
             if row.key in parts:
                 limits = parts[row.key]
                 if limits is None:
-                    self._ranges.enable_auto_range(row, self._frame.rows[i])
+                    self._ranges.enable_auto_range(row, self.frame.rows[i])
                 else:
                     self._ranges.set_manual(row.key, limits)
         self._redraw()

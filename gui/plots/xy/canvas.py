@@ -10,8 +10,7 @@ from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, QSizeF, Qt, S
 from PySide6.QtGui import QContextMenuEvent, QMouseEvent, QPainter, QPen, QPicture
 
 from gui.plots.figure import ONE_COLUMN, Figure, Page, picture_figure
-from gui.plots.xy.axes import tabular
-from gui.plots.xy.plot import XYPlot
+from gui.plots.xy.plot import XYPlot, tabular
 from gui.widgets.theme import Theme
 
 _CLICK_TOLERANCE = 5  # px, from which pyqtgraph drags

@@ -12,8 +12,7 @@ from PySide6.QtGui import QColor, QPainterPath
 from PySide6.QtWidgets import QGraphicsEllipseItem, QGraphicsPathItem
 
 from gui.plots.time.curves import runs
-from gui.plots.xy.axes import pen
-from gui.plots.xy.plot import XYPlot
+from gui.plots.xy.plot import XYPlot, pen
 from monitor.messages.blocks import Samples
 
 _PARTS = 8

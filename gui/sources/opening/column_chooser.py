@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
     QFormLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -31,8 +30,9 @@ from gui.sources.opening.columns import (
     TimeForm,
 )
 from gui.sources.replay_bar.overview import ColumnPreview
-from gui.widgets.labels import PlainLabel, plain_tip
-from gui.widgets.theme import Theme
+from gui.widgets.lists import fill
+from gui.widgets.painting import MutedLabel, PlainLabel, ProblemLabel, plain_tip
+from gui.widgets.theme import applied_theme
 from monitor.messages.recordings import Description, FileColumn, Overview
 
 _MOST_NOTES = 5
@@ -49,7 +49,6 @@ class ColumnChooser(QDialog):
     title : name of the file.
     description : with its columns.
     choice : initial choice.
-    theme : colours.
 
     Signals
     -------
@@ -61,10 +60,10 @@ class ColumnChooser(QDialog):
     dataset_chosen = Signal(str)
 
     def __init__(
-        self, title: str, description: Description, choice: ColumnChoice, theme: Theme, parent: QWidget | None = None
+        self, title: str, description: Description, choice: ColumnChoice, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self.theme = theme
+        self.theme = applied_theme()
         self._columns, self._datasets = description.columns, description.datasets
         self._names = {column.option_value: column.name for column in description.columns}
         self._overview: Overview | None = None
@@ -72,11 +71,8 @@ class ColumnChooser(QDialog):
         self._asking = False
         self.rows: list[ActuatorRow] = []
         self.setWindowTitle(f"Columns of {title}")
-        self.heading = PlainLabel(_question(description))
-        self.heading.setWordWrap(True)
-        self.notes = PlainLabel()
-        self.notes.setWordWrap(True)
-        self.notes.setStyleSheet(f"color: {theme.muted}")
+        self.heading = PlainLabel(_question(description), wordWrap=True)
+        self.notes = MutedLabel()
         self.show_notes(description.notes)
         self.dataset = QComboBox()
         self.dataset.setAccessibleName("dataset of the file")
@@ -88,11 +84,11 @@ class ColumnChooser(QDialog):
         self.auxiliary = QCheckBox("There are no actuators: show every column as it is")
         self.auxiliary.setChecked(choice.auxiliary)
         self.add = QPushButton("&Add an actuator")
-        self.time = TimeForm(self._shown_columns, choice, theme)
+        self.time = TimeForm(self._shown_columns, choice)
         self.remember = QCheckBox("Re&member this beside the file, also for the command line")
         self.remember.setToolTip(f"Writes {title}.synchroscope.toml, which is read whenever the file is")
-        self.problems = {field: self._problem_label() for field in (DATASET, ACTUATORS, (FILE, "file"))}
-        self.preview = ColumnPreview(theme)
+        self.problems = {field: ProblemLabel(self) for field in (DATASET, ACTUATORS, (FILE, "file"))}
+        self.preview = ColumnPreview(self.theme)
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Open | QDialogButtonBox.StandardButton.Cancel, self
         )
@@ -158,22 +154,17 @@ class ColumnChooser(QDialog):
         """Show why the file cannot be read with this choice."""
         self._asking = False
         self._check()
-        self._show((FILE, "file"), why)
+        self.problems[FILE, "file"].show_problem(why)
 
     def _lay_out(self) -> None:
         inner = QWidget()
-        filled = QVBoxLayout(inner)
-        filled.setContentsMargins(0, 0, 0, 0)
-        filled.addLayout(self._rows)
-        filled.addStretch(1)
+        fill(QVBoxLayout(inner), self._rows, None, margins=(0, 0, 0, 0))
         scroll = _Rows(widgetResizable=True)
         scroll.setWidget(inner)
         scroll.setFrameShape(QScrollArea.Shape.NoFrame)
         # as high as the rows, if there is room; the preview uses the rest
         scroll.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        layout = QVBoxLayout(self)
-        layout.addWidget(self.heading)
-        layout.addWidget(self.notes)
+        layout = fill(QVBoxLayout(self), self.heading, self.notes)
         if self._datasets:
             form = QFormLayout()
             form.addRow("&Dataset", self.dataset)
@@ -190,20 +181,13 @@ class ColumnChooser(QDialog):
         layout.addWidget(self.buttons)
         self.resize(760, 560)
 
-    def _problem_label(self) -> QLabel:
-        label = PlainLabel(self)
-        label.setWordWrap(True)
-        label.setStyleSheet(f"color: {self.theme.bad}")
-        label.hide()
-        return label
-
     def _add_empty(self) -> None:
         self._add_row(ActuatorColumns())
         self._check()
         self.rows[-1].boxes["command"].setFocus()
 
     def _add_row(self, columns: ActuatorColumns) -> None:
-        row = ActuatorRow(self._shown_columns, columns, self.theme)
+        row = ActuatorRow(self._shown_columns, columns)
         row.changed.connect(self._check)
         row.removed.connect(self._remove_row)
         self.rows.append(row)
@@ -248,17 +232,13 @@ class ColumnChooser(QDialog):
         self.add.setEnabled(not choice.auxiliary)
         self.time.show_problems(problems)
         for field in self.problems:
-            self._show(field, problems.get(field, ""))
+            self.problems[field].show_problem(problems.get(field, ""))
         self._enable(problems)
         self._draw()
 
     def _enable(self, problems: Mapping[Field, str]) -> None:
         button = self.buttons.button(QDialogButtonBox.StandardButton.Open)
         button.setEnabled(not problems and not self._asking)
-
-    def _show(self, field: Field, text: str) -> None:
-        self.problems[field].setText(text)
-        self.problems[field].setVisible(bool(text))
 
     def _draw(self) -> None:
         choice = self.choice
@@ -275,7 +255,7 @@ class ColumnChooser(QDialog):
         if self.can_open and not self._asking:
             self._asking = True
             self._enable({})
-            self._show((FILE, "file"), "")
+            self.problems[FILE, "file"].show_problem("")
             self.wanted.emit(self.choice)
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QFormLayout, QGridLayout, QLineEdit, QToolButton, QWidget
 
-from gui.widgets.labels import PlainLabel
-from gui.widgets.theme import Theme
+from gui.widgets.painting import PlainLabel, ProblemLabel
 from monitor.messages.recordings import ColumnGuess, FileColumn
 
 Field = tuple[int, str]
@@ -151,13 +150,12 @@ class ColumnBox(QComboBox):
     def set_columns(self, columns: Sequence[FileColumn]) -> None:
         """Offer other columns; the one that is chosen remains, if it is among them."""
         chosen = self.column
-        blocked = self.blockSignals(True)
-        self.clear()
-        self.addItem(self._nothing, "")
-        for column in columns:
-            self.addItem(f"{column.name} [{column.unit}]" if column.unit else column.name, column.option_value)
-        self.choose(chosen)
-        self.blockSignals(blocked)
+        with QSignalBlocker(self):
+            self.clear()
+            self.addItem(self._nothing, "")
+            for column in columns:
+                self.addItem(f"{column.name} [{column.unit}]" if column.unit else column.name, column.option_value)
+            self.choose(chosen)
 
     @property
     def column(self) -> str:
@@ -181,11 +179,10 @@ class ActuatorRow(QWidget):
     changed = Signal()
     removed = Signal(object)
 
-    def __init__(self, columns: Sequence[FileColumn], chosen: ActuatorColumns, theme: Theme) -> None:
+    def __init__(self, columns: Sequence[FileColumn], chosen: ActuatorColumns) -> None:
         super().__init__()
-        self.theme = theme
         self.boxes = {role: ColumnBox(columns) for role in ROLES}
-        self.faults = {role: PlainLabel() for role in ROLES}
+        self.faults = {role: ProblemLabel() for role in ROLES}
         self.heads = {role: PlainLabel(role if role != "force" else "force, where there is one") for role in ROLES}
         self.title = PlainLabel()
         self.remove = QToolButton()
@@ -202,8 +199,6 @@ class ActuatorRow(QWidget):
             box, fault = self.boxes[role], self.faults[role]
             box.choose(getattr(chosen, role))
             box.currentIndexChanged.connect(self.changed)
-            fault.setStyleSheet(f"color: {theme.bad}")
-            fault.setWordWrap(True)
             layout.addWidget(self.heads[role], 0, column)
             layout.addWidget(box, 1, column)
             layout.addWidget(fault, 2, column)
@@ -230,8 +225,7 @@ class ActuatorRow(QWidget):
         """Show problems below their fields."""
         for role, fault in self.faults.items():
             text = problems.get((place, role), "")
-            fault.setText(text)
-            fault.setVisible(bool(text))
+            fault.show_problem(text)
             self.boxes[role].setToolTip(text)
 
     def _remove(self) -> None:
@@ -248,7 +242,7 @@ class TimeForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, columns: Sequence[FileColumn], choice: ColumnChoice, theme: Theme) -> None:
+    def __init__(self, columns: Sequence[FileColumn], choice: ColumnChoice) -> None:
         super().__init__()
         self.column = ColumnBox(columns, "automatic")
         self.column.choose(choice.time)
@@ -257,7 +251,7 @@ class TimeForm(QWidget):
         self.rate.setAccessibleName("sample rate in Hz")
         self.resample = QLineEdit(choice.resample, placeholderText="only if the times are uneven")
         self.resample.setAccessibleName("rate to interpolate to in Hz")
-        self.faults = {field: PlainLabel() for field in (RATE, RESAMPLE)}
+        self.faults = {field: ProblemLabel() for field in (RATE, RESAMPLE)}
         layout = QFormLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addRow("&Time column", self.column)
@@ -265,7 +259,6 @@ class TimeForm(QWidget):
             ("Sample &rate [Hz]", RATE, self.rate),
             ("I&nterpolate to [Hz]", RESAMPLE, self.resample),
         ):
-            self.faults[field].setStyleSheet(f"color: {theme.bad}")
             layout.addRow(label, edit)
             layout.addRow("", self.faults[field])
             edit.textChanged.connect(self.changed)
@@ -285,9 +278,7 @@ class TimeForm(QWidget):
     def show_problems(self, problems: Mapping[Field, str]) -> None:
         """Show the problems of the rates below them."""
         for field, fault in self.faults.items():
-            text = problems.get(field, "")
-            fault.setText(text)
-            fault.setVisible(bool(text))
+            fault.show_problem(problems.get(field, ""))
         # with a rate the time column is not used
         self.column.setEnabled(not self.rate_text)
 

@@ -1,9 +1,11 @@
-"""Connect dialog: connect to a running service, or start one for a rig."""
+"""Connect dialog: forms to connect to a running service, or to start one for a rig, with recently used values."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import msgspec
 from PySide6.QtCore import QSettings, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -15,16 +17,188 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QPushButton,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
-from gui.sources.opening.fields import EndpointField, KeysField, RecentList
 from gui.sources.processes.session import ConnectToService, ServeRig
-from gui.widgets.file_dialog import ask_path
-from gui.widgets.labels import PlainLabel
-from gui.widgets.theme import Theme
+from gui.widgets.lists import fill
+from gui.widgets.menus import ask_path
+from gui.widgets.painting import PlainLabel, ProblemLabel
 from monitor.system.default_endpoints import RESULTS, SIGNALS
+from monitor.transport.base import TransportError
+from monitor.transport.lsl.library import check_signal_endpoint
+from monitor.transport.zeromq.endpoint import check_endpoint, is_local
+from monitor.transport.zeromq.key_files import KeyFileError, keys_of
+
+_HOST_AND_PORT = re.compile(r"[^\s:/]+:\d{1,5}")  # without a transport
+_decoder = msgspec.json.Decoder(list[str])
+
+
+class RecentList:
+    """List of recently used texts in the settings.
+
+    Parameters
+    ----------
+    settings : that store the list.
+    key : of the list.
+    most : maximum length.
+    """
+
+    def __init__(self, settings: QSettings, key: str, most: int = 8) -> None:
+        self._settings, self._key, self._most = settings, key, most
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The newest first; empty if the settings are damaged."""
+        try:
+            return tuple(_decoder.decode(str(self._settings.value(self._key, "[]"))))[: self._most]
+        except msgspec.DecodeError:
+            return ()
+
+    def add(self, text: str) -> None:
+        """Add a text, as the first."""
+        self._store([text, *(each for each in self.texts if each != text)])
+
+    def remove(self, text: str) -> None:
+        """Remove a text."""
+        self._store([each for each in self.texts if each != text])
+
+    def _store(self, texts: list[str]) -> None:
+        self._settings.setValue(self._key, msgspec.json.encode(texts[: self._most]).decode())
+
+
+class EndpointField(QWidget):
+    """Input field for an endpoint, ``tcp://HOST:PORT``, of a rig also ``lsl://NAME``.
+
+    Parameters
+    ----------
+    usual : initial text, if there are no recent ones.
+    recent : recently used endpoints; None: not stored.
+    name : accessible name of the field.
+    of_rig : signals come from there.
+
+    Signals
+    -------
+    changed : the text has changed.
+    entered : Enter was pressed, and the text is a valid endpoint.
+    """
+
+    changed = Signal()
+    entered = Signal()
+
+    def __init__(self, usual: str, recent: RecentList | None, name: str, *, of_rig: bool = False) -> None:
+        super().__init__()
+        self._recent, self._usual = recent, usual
+        self._check_url = check_signal_endpoint if of_rig else check_endpoint
+        self._bind = self._open_to_others = False
+        self.box = QComboBox(editable=True)
+        self.box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.box.setAccessibleName(name)
+        self.box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.box.setMinimumContentsLength(18)
+        self.fault = ProblemLabel()
+        fill(QVBoxLayout(self), self.box, self.fault, margins=(0, 0, 0, 0), spacing=2)
+        self.setFocusProxy(self.box)
+        field = self.box.lineEdit()
+        assert field is not None
+        field.returnPressed.connect(self._enter)
+        self.refresh()
+        self.box.editTextChanged.connect(self._check)
+
+    @property
+    def url(self) -> str:
+        """The text."""
+        return self.box.currentText().strip()
+
+    @property
+    def problem(self) -> str:
+        """The problem of the text; empty if it is valid."""
+        try:
+            self._check_url(self.url, bind=self._bind)
+        except TransportError as problem:
+            return f"write tcp://{self.url}" if _HOST_AND_PORT.fullmatch(self.url) else str(problem)
+        if self._bind and not self._open_to_others and not is_local(self.url):
+            return "other machines could connect, without encryption: allow that below, or write 127.0.0.1"
+        return ""
+
+    def expect(self, *, bind: bool, open_to_others: bool = False) -> None:
+        """Set whether the endpoint is bound, and whether other machines may connect to it."""
+        self._bind, self._open_to_others = bind, open_to_others
+        self._check()
+
+    def write(self, url: str) -> None:
+        """Set the text."""
+        self.box.setEditText(url)
+
+    def refresh(self) -> None:
+        """List the recent endpoints, and show the newest: what was typed and did not work is no default."""
+        known = () if self._recent is None else self._recent.texts
+        self.box.clear()
+        self.box.addItems(list(dict.fromkeys((*known, self._usual))))
+
+    def _enter(self) -> None:
+        if not self.problem:
+            self.entered.emit()
+
+    def _check(self) -> None:
+        self.fault.show_problem(self.problem)
+        self.changed.emit()
+
+
+class KeysField(QWidget):
+    """Input field for a key folder; empty: without encryption.
+
+    Parameters
+    ----------
+    settings : that store the text under `name`.
+
+    Signals
+    -------
+    changed : the text has changed.
+    """
+
+    changed = Signal()
+
+    def __init__(self, settings: QSettings, name: str) -> None:
+        super().__init__()
+        self._settings, self._name = settings, name
+        self.folder = QLineEdit(str(settings.value(name, "")), placeholderText="empty: without encryption")
+        self.folder.setAccessibleName("folder of the keys")
+        self.browse = QPushButton("Browse…")
+        self.browse.setAutoDefault(False)
+        self.fault = ProblemLabel()
+        row = fill(QHBoxLayout(), PlainLabel("key folder"), (self.folder, 1), self.browse)
+        fill(QVBoxLayout(self), row, self.fault, margins=(0, 0, 0, 0), spacing=2)
+        self.folder.textChanged.connect(self._check)
+        self.browse.clicked.connect(self._browse)
+
+    @property
+    def place(self) -> str:
+        """The text."""
+        return self.folder.text().strip()
+
+    @property
+    def problem(self) -> str:
+        """The problem of the text; empty if it is valid."""
+        try:
+            keys_of(self.place)
+        except KeyFileError as problem:
+            return str(problem)
+        return ""
+
+    def remember(self) -> None:
+        """Store the text for the next time."""
+        self._settings.setValue(self._name, self.place)
+
+    def _check(self) -> None:
+        self.fault.show_problem(self.problem)
+        self.changed.emit()
+
+    def _browse(self) -> None:
+        ask_path(self, "Folder of the keys", self.place, self.folder.setText)
+
 
 SERVICES, RIGS = "watch/recent", "serve/recent"
 """Lists of endpoints in the settings: those at which a service has answered, or a rig has sent."""
@@ -42,19 +216,14 @@ class WatchForm(QWidget):
 
     chosen = Signal(object)
 
-    def __init__(self, settings: QSettings, theme: Theme, *, with_keys: bool = False) -> None:
+    def __init__(self, settings: QSettings, *, with_keys: bool = False) -> None:
         super().__init__()
-        self.endpoint = EndpointField(RESULTS, RecentList(settings, SERVICES), theme, "endpoint of the service")
-        self.keys = KeysField(settings, "watch/keys", theme)
+        self.endpoint = EndpointField(RESULTS, RecentList(settings, SERVICES), "endpoint of the service")
+        self.keys = KeysField(settings, "watch/keys")
         self.keys.setVisible(with_keys or bool(self.keys.place))
         self.go = QPushButton("Watch")
-        row = QHBoxLayout()
-        row.addWidget(self.endpoint, 1)
-        row.addWidget(self.go)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addLayout(row)
-        layout.addWidget(self.keys)
+        row = fill(QHBoxLayout(), (self.endpoint, 1), self.go)
+        fill(QVBoxLayout(self), row, self.keys, margins=(0, 0, 0, 0))
         self.keys.changed.connect(self._check)
         self.keys.folder.returnPressed.connect(self.submit)
         self.endpoint.changed.connect(self._check)
@@ -72,11 +241,6 @@ class WatchForm(QWidget):
             self.keys.remember()
             self.chosen.emit(ConnectToService(self.endpoint.url, self.keys.place))
 
-    def apply_theme(self, theme: Theme) -> None:
-        """Apply a theme."""
-        self.endpoint.apply_theme(theme)
-        self.keys.apply_theme(theme)
-
     def _check(self) -> None:
         self.go.setEnabled(not self.problem)
 
@@ -91,21 +255,19 @@ class ServeForm(QWidget):
 
     chosen = Signal(object)
 
-    def __init__(self, settings: QSettings, theme: Theme) -> None:
+    def __init__(self, settings: QSettings) -> None:
         super().__init__()
         self._settings = settings
         self.direction = QComboBox()
         self.direction.addItems(["the rig publishes at", "the rig connects to"])
         self.direction.setAccessibleName("who listens")
-        self.endpoint = EndpointField(SIGNALS, RecentList(settings, RIGS), theme, "endpoint of the rig", of_rig=True)
+        self.endpoint = EndpointField(SIGNALS, RecentList(settings, RIGS), "endpoint of the rig", of_rig=True)
         self.insecure = QCheckBox("Other machines may connect, without encryption")
         self.insecure.hide()
         self.folder = QLineEdit(str(settings.value(RECORDED, "")), placeholderText="empty: as in the settings")
         self.folder.setAccessibleName("folder of the recordings")
         self.browse = QPushButton("Browse…")
-        self.fault = PlainLabel()
-        self.fault.setWordWrap(True)
-        self.fault.hide()
+        self.fault = ProblemLabel()
         self.go = QPushButton("Start")
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -126,7 +288,6 @@ class ServeForm(QWidget):
         self.folder.returnPressed.connect(self.submit)
         self.browse.clicked.connect(self._browse)
         self.go.clicked.connect(self.submit)
-        self.apply_theme(theme)
 
     @property
     def binds(self) -> bool:
@@ -157,11 +318,6 @@ class ServeForm(QWidget):
             self._settings.setValue(RECORDED, self.folder.text().strip())
             self.chosen.emit(self.source)
 
-    def apply_theme(self, theme: Theme) -> None:
-        """Apply a theme."""
-        self.endpoint.apply_theme(theme)
-        self.fault.setStyleSheet(f"color: {theme.bad}")
-
     @property
     def _folder_problem(self) -> str:
         path = Path(self.record)
@@ -174,8 +330,7 @@ class ServeForm(QWidget):
         self.endpoint.expect(bind=self.binds, open_to_others=self.insecure.isChecked())
 
     def _check(self) -> None:
-        self.fault.setText(self._folder_problem)
-        self.fault.setVisible(bool(self._folder_problem))
+        self.fault.show_problem(self._folder_problem)
         self.go.setEnabled(not self.problem)
 
     def _browse(self) -> None:
@@ -188,7 +343,6 @@ class ConnectDialog(QDialog):
     Parameters
     ----------
     settings : where endpoints are remembered.
-    theme : colours.
     serve : show the form for a rig first.
 
     Signals
@@ -198,12 +352,10 @@ class ConnectDialog(QDialog):
 
     chosen = Signal(object)
 
-    def __init__(
-        self, settings: QSettings, theme: Theme, parent: QWidget | None = None, *, serve: bool = False
-    ) -> None:
+    def __init__(self, settings: QSettings, parent: QWidget | None = None, *, serve: bool = False) -> None:
         super().__init__(parent)
         self.setWindowTitle("Connect")
-        self.watch, self.serve = WatchForm(settings, theme, with_keys=True), ServeForm(settings, theme)
+        self.watch, self.serve = WatchForm(settings, with_keys=True), ServeForm(settings)
         layout = QVBoxLayout(self)
         for title, form in (("Connect to a running service", self.watch), ("Start a service for a rig", self.serve)):
             group = QGroupBox(title)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QSettings, Qt, Signal
-from PySide6.QtGui import QFont, QResizeEvent
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QCommandLinkButton,
@@ -21,15 +21,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.sources.opening.connect_dialog import ServeForm, WatchForm
-from gui.sources.opening.fields import RecentList
+from gui.sources.opening.connect_dialog import RecentList, ServeForm, WatchForm
 from gui.sources.opening.run_list import RunList
 from gui.sources.processes.catalogue import Catalogue
-from gui.sources.processes.child_process import ChildProcess, ProcessFactory
 from gui.sources.processes.playback import PlaySimulation
-from gui.widgets.labels import PlainLabel, plain_tip
-from gui.widgets.layout import set_row_padding
-from gui.widgets.painting import media_icon
+from gui.widgets.lists import fill, set_row_padding
+from gui.widgets.painting import MutedLabel, PlainLabel, font_like, media_icon, plain_tip
 from gui.widgets.theme import Theme
 
 DEMONSTRATION = "hybrid"
@@ -54,7 +51,6 @@ class FirstPage(QScrollArea):
     offers : simulations.
     settings : that store endpoints and folders.
     theme : colours.
-    launch : creates the process that lists runs.
 
     Signals
     -------
@@ -77,22 +73,19 @@ class FirstPage(QScrollArea):
         settings: QSettings,
         theme: Theme,
         parent: QWidget | None = None,
-        *,
-        launch: ProcessFactory = ChildProcess,
     ) -> None:
         super().__init__(parent)
         self.setAccessibleName("start page")
         self.theme = theme
         self._offers, self._settings = offers, settings
-        self._muted: list[QLabel] = []
         self.demonstration = QCommandLinkButton(
             "See a demonstration", "A simulated hybrid test with three actuators, live; no rig is needed."
         )
         self.open = QCommandLinkButton(
             "Open a recording…", "Replay a run file or a table of numbers; or drop one here."
         )
-        self.watch, self.serve = WatchForm(settings, theme), ServeForm(settings, theme)
-        self.runs = RunList(settings, theme, launch=launch)
+        self.watch, self.serve = WatchForm(settings), ServeForm(settings)
+        self.runs = RunList(settings, theme)
         self.simulations = QPushButton("Play a simulation")
         self.recent = QListWidget()
         self._lay_out()
@@ -127,10 +120,6 @@ class FirstPage(QScrollArea):
         self.theme = theme
         self.demonstration.setIcon(media_icon("play", theme.accent))
         self.open.setIcon(media_icon("open", theme.accent))
-        for label in self._muted:
-            label.setStyleSheet(f"color: {theme.muted}")
-        self.watch.apply_theme(theme)
-        self.serve.apply_theme(theme)
         self.runs.apply_theme(theme)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -148,35 +137,36 @@ class FirstPage(QScrollArea):
         self._parts = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._parts.setSpacing(32)
         left, right = QVBoxLayout(), QVBoxLayout()
-        for part in (left, right):
-            part.setSpacing(6)
+        left.setSpacing(6)
+        right.setSpacing(6)
         self._recent_heading = _heading("Recent files")
-        left.addWidget(self._recent_heading)
-        left.addWidget(self.recent)
-        left.addWidget(self.open)
-        left.addWidget(self.demonstration)
-        left.addSpacing(12)
-        left.addWidget(_heading("Watch a service"))
-        left.addWidget(self._sentence("Connect to a running service, on this computer or another."))
-        left.addWidget(self.watch)
-        left.addSpacing(12)
-        left.addWidget(_heading("Start a service for a rig"))
-        left.addWidget(
-            self._sentence("Receive the signals of a rig, compute its indicators live, and record the run.")
-        )
-        left.addWidget(self.serve)
+        for part in (self._recent_heading, self.recent, self.open, self.demonstration):
+            left.addWidget(part)
+        for title, text, form in (
+            ("Watch a service", "Connect to a running service, on this computer or another.", self.watch),
+            (
+                "Start a service for a rig",
+                "Receive the signals of a rig, compute its indicators live, and record the run.",
+                self.serve,
+            ),
+        ):
+            left.addSpacing(12)
+            for below in (_heading(title), _sentence(text), form):
+                left.addWidget(below)
         left.addStretch(1)
         right.addWidget(_heading("Runs"))
         right.addWidget(self.runs)
         right.addSpacing(12)
-        line = QHBoxLayout()
-        line.addWidget(self.simulations)
-        line.addWidget(self._sentence("Streams with known errors, to see how the indicators respond."), 1)
+        line = fill(
+            QHBoxLayout(),
+            self.simulations,
+            (_sentence("Streams with known errors, to see how the indicators respond."), 1),
+        )
         right.addLayout(line)
         right.addStretch(1)
-        rows.addWidget(_title("Synchroscope"))
+        rows.addWidget(_heading("Synchroscope", 2.0, bold=False))
         rows.addWidget(
-            self._sentence("Delay and amplitude error of each actuator in a hybrid test, live and in recordings.")
+            _sentence("Delay and amplitude error of each actuator in a hybrid test, live and in recordings.")
         )
         rows.addSpacing(12)
         rows.addLayout(self._parts, 1)
@@ -191,11 +181,6 @@ class FirstPage(QScrollArea):
         self.recent.setMaximumHeight(140)
         self.recent.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
-    def _sentence(self, text: str) -> QLabel:
-        label = _low(PlainLabel(text, wordWrap=True))
-        self._muted.append(label)
-        return label
-
     def _demonstrate(self) -> None:
         if offer := self._offers.simulation(DEMONSTRATION):
             self.chosen.emit(PlaySimulation(offer.name, offer.model_under_test))
@@ -204,21 +189,14 @@ class FirstPage(QScrollArea):
         self.path_chosen.emit(str(item.data(_OFFER)))
 
 
-def _title(text: str) -> QLabel:
+def _heading(text: str, scale: float = 1.15, *, bold: bool = True) -> QLabel:
     label = PlainLabel(text)
-    font = QFont(label.font())
-    font.setPointSizeF(2.0 * font.pointSizeF())
-    label.setFont(font)
+    label.setFont(font_like(label.font(), scale, bold=bold))
     return _low(label)
 
 
-def _heading(text: str) -> QLabel:
-    label = PlainLabel(text)
-    font = QFont(label.font())
-    font.setBold(True)
-    font.setPointSizeF(1.15 * font.pointSizeF())
-    label.setFont(font)
-    return _low(label)
+def _sentence(text: str) -> QLabel:
+    return _low(MutedLabel(text))
 
 
 def _low(label: QLabel) -> QLabel:

@@ -14,12 +14,10 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from gui.sources.opening.column_chooser import ColumnChooser
 from gui.sources.opening.columns import ColumnChoice, choice_of
-from gui.sources.opening.fields import RecentList
+from gui.sources.opening.connect_dialog import RecentList
 from gui.sources.processes.catalogue import Catalogue, describe_job
 from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory
-from gui.sources.processes.recording import OpenRecording
-from gui.sources.processes.run_loader import JOIN, parts_of
-from gui.widgets.theme import Theme
+from gui.sources.processes.recording import JOIN, OpenRecording, parts_of
 from monitor.messages.recordings import Description, FileColumn
 
 _MOST = 50
@@ -80,7 +78,6 @@ class Opener(QObject):
     window : parent of the dialogs.
     settings : that store the choices.
     offers : file formats.
-    theme : colours of the dialogs; may be changed.
     launch : creates processes.
 
     Signals
@@ -101,12 +98,10 @@ class Opener(QObject):
         window: QWidget,
         settings: QSettings,
         offers: Catalogue,
-        theme: Theme,
         *,
         launch: ProcessFactory = ChildProcess,
     ) -> None:
         super().__init__(window)
-        self.theme = theme
         self.chooser: ColumnChooser | None = None
         self._window, self._settings, self._offers, self._launch = window, settings, offers, launch
         self._memory = ColumnMemory(settings)
@@ -217,7 +212,7 @@ class Opener(QObject):
             self._open(self._words, description)
 
     def _ask_columns(self, description: Description, choice: ColumnChoice, problem: str = "") -> None:
-        chooser = ColumnChooser(self._path.name, description, choice, self.theme, self._window)
+        chooser = ColumnChooser(self._path.name, description, choice, self._window)
         # one that is remembered would else override what is chosen now
         chooser.remember.setChecked(_REMEMBER in self._words or description.remembered)
         chooser.wanted.connect(self._try)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QPoint, QSettings, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent, QShowEvent
+from PySide6.QtCore import QModelIndex, QPoint, QSettings, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QHideEvent, QPalette, QShowEvent
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from gui.model.run_catalogue import RunFilter, RunListing, read_listing
 from gui.sources.opening.connect_dialog import RECORDED
 from gui.sources.opening.run_table import RunTable, RunView
 from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory
-from gui.widgets.file_dialog import ask_path
-from gui.widgets.labels import ElidedLabel, PlainLabel
-from gui.widgets.menus import MenuEntry, show_context_menu
+from gui.widgets.lists import fill
+from gui.widgets.menus import MenuEntry, ask_path, show_context_menu
+from gui.widgets.painting import ElidedLabel, MutedLabel
 from gui.widgets.theme import Theme
 
 _CHOSEN = "runs/folder"
@@ -64,7 +64,7 @@ class RunList(QWidget):
         self.with_alarms = QCheckBox("with alarms only")
         self.table = RunTable(theme, self)
         self.view = RunView(self.table)
-        self.status = PlainLabel(wordWrap=True)
+        self.status = MutedLabel()
         self._lay_out()
         self.choose.clicked.connect(self._browse)
         self.again.clicked.connect(self.refresh)
@@ -137,13 +137,7 @@ class RunList(QWidget):
         above.addWidget(self.choose)
         below.addWidget(self.filter, 1)
         below.addWidget(self.with_alarms)
-        rows = QVBoxLayout(self)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.setSpacing(6)
-        rows.addLayout(above)
-        rows.addLayout(below)
-        rows.addWidget(self.view, 1)
-        rows.addWidget(self.status)
+        rows = fill(QVBoxLayout(self), above, below, (self.view, 1), self.status, margins=(0, 0, 0, 0), spacing=6)
         if self._fills:
             rows.addStretch()
 
@@ -204,7 +198,8 @@ class RunList(QWidget):
     def _show_status(self) -> None:
         self.status.setText(self._fault or self._status)
         self.status.setVisible(bool(self.status.text()))
-        self.status.setStyleSheet(f"color: {self.theme.bad if self._fault else self.theme.muted}")
+        role = QPalette.ColorRole.BrightText if self._fault else QPalette.ColorRole.PlaceholderText
+        self.status.setForegroundRole(role)
 
     @property
     def _status(self) -> str:
@@ -224,10 +219,13 @@ class RunList(QWidget):
         if self._listed is not None:
             self.opened.emit(str(self._listed / file))
 
-    def _show_menu(self, at: QPoint) -> None:
-        chosen = self.view.chosen
-        if not chosen or self._listed is None:
+    def _show_menu(self, index: QModelIndex, at: QPoint) -> None:
+        """Offer what can be done with the runs that are selected, or with the one under the mouse."""
+        if self._listed is None:
             return
+        if not self.view.selectionModel().isRowSelected(index.row(), QModelIndex()):
+            self.view.selectRow(index.row())
+        chosen = self.view.chosen
         paths = [str(self._listed / row.file) for row in chosen]
         first, other = paths[0], self.last_opened
         one = len(paths) == 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QContextMenuEvent, QKeyEvent, QResizeEvent
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QObject, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
 from gui.model.run_catalogue import (
@@ -19,10 +19,9 @@ from gui.model.run_catalogue import (
     outcome_level,
     searched_text,
 )
-from gui.widgets.labels import plain_tip
-from gui.widgets.lists import Index, ListModel, set_list_style
+from gui.widgets.lists import Index, ListModel, ListView
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 from monitor.messages.runs import RunRow
 
 START, NAME, OUTCOME, _DURATION, _WORST, ALARMS, NOTES, _SIZE = range(len(COLUMNS))
@@ -38,29 +37,18 @@ class RunTable(ListModel):
     """Model of the runs that match the filter, in the chosen order."""
 
     headings = COLUMNS
+    numbers = _NUMBERS
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.theme = theme
-        self._all: Sequence[RunRow] = ()
+        super().__init__(theme, parent)
+        self.all: Sequence[RunRow] = ()
         self._searched: Sequence[str] = ()
-        self._rows: list[RunRow] = []
         self._filter = RunFilter()
         self._column, self._descending = START, True
 
-    @property
-    def all(self) -> Sequence[RunRow]:
-        """All runs."""
-        return self._all
-
-    @property
-    def rows(self) -> Sequence[RunRow]:
-        """The shown runs."""
-        return self._rows
-
     def set_runs(self, rows: Sequence[RunRow]) -> None:
         """Set all runs."""
-        self._all, self._searched = rows, [searched_text(row) for row in rows]
+        self.all, self._searched = rows, [searched_text(row) for row in rows]
         self._update()
 
     def show_only(self, run_filter: RunFilter) -> None:
@@ -74,35 +62,24 @@ class RunTable(ListModel):
         self._column, self._descending = column, order is Qt.SortOrder.DescendingOrder
         self._update()
 
-    def apply_theme(self, theme: Theme) -> None:
-        """Apply the colours of a theme."""
-        self.theme = theme
-        if self._rows:
-            last = self.index(len(self._rows) - 1, len(COLUMNS) - 1)
-            self.dataChanged.emit(self.index(0, 0), last, [Qt.ItemDataRole.ForegroundRole])
-
     def _update(self) -> None:
-        self.beginResetModel()
-        matching = self._filter.matching(self._all, self._searched)
-        self._rows = ordered(matching, self._column, descending=self._descending)
-        self.endResetModel()
+        matching = self._filter.matching(self.all, self._searched)
+        self.set_rows(ordered(matching, self._column, descending=self._descending))
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Return a cell; outcomes and alarms have a colour and a shape."""
-        row, column = self._rows[index.row()], index.column()
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return cell_text(row, column)
-            case Qt.ItemDataRole.ToolTipRole:
-                return plain_tip(details(row))
-            case Qt.ItemDataRole.TextAlignmentRole if column in _NUMBERS:
-                return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-            case Qt.ItemDataRole.ForegroundRole:
-                level = outcome_level(row) if column == OUTCOME else alarm_level(row)
-                if column in (OUTCOME, ALARMS) and level is not Level.NONE:
-                    return QBrush(QColor(level_colour(self.theme, level)))
-                return QBrush(QColor(self.theme.muted)) if column in (OUTCOME, _SIZE) else None
-        return None
+    def text(self, row: RunRow, column: int) -> str:
+        """Return the text of a cell."""
+        return cell_text(row, column)
+
+    def tip(self, row: RunRow) -> str:
+        """Return what is known of a run."""
+        return details(row)
+
+    def colour(self, row: RunRow, column: int) -> str:
+        """Return the colour of outcomes and alarms, which have a shape too."""
+        level = outcome_level(row) if column == OUTCOME else alarm_level(row)
+        if column in (OUTCOME, ALARMS) and level is not Level.NONE:
+            return level_colour(self.theme, level)
+        return self.theme.muted if column in (OUTCOME, _SIZE) else ""
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Return the heading of a column, aligned as its cells."""
@@ -123,39 +100,33 @@ class _PathDelegate(QStyledItemDelegate):
         option.textElideMode = Qt.TextElideMode.ElideLeft  # type: ignore[attr-defined,unused-ignore]
 
 
-class RunView(QTableView):
+class RunView(ListView):
     """View of the table; several runs can be selected, and remain so when the table is sorted or listed again.
 
     Signals
     -------
     opened : file of a run that was double-clicked, or selected with Enter.
-    menu_requested : a menu for the selected runs is wanted at this point of the screen.
     """
 
     opened = Signal(str)
-    menu_requested = Signal(QPoint)
 
     def __init__(self, table: RunTable) -> None:
-        super().__init__()
+        super().__init__(table, "runs; Enter opens the selected one, the context menu compares and reports")
         self._table = table
         self._selected: set[str] = set()
         self._current = ""
-        self.setModel(table)
-        set_list_style(self, "runs; Enter opens the selected one, the context menu compares and reports")
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setFrameShape(QTableView.Shape.StyledPanel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setItemDelegateForColumn(NAME, _PathDelegate(self))
-        rows, header = self.verticalHeader(), self.horizontalHeader()
-        rows.hide()
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        rows.setDefaultSectionSize(self.fontMetrics().height() + 8)
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
+        header = self.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        header.setHighlightSections(False)
         header.setSectionsClickable(True)
         self.setSortingEnabled(True)
         self.sortByColumn(START, Qt.SortOrder.DescendingOrder)
         self.doubleClicked.connect(self._open)
+        self.row_activated.connect(self._open)
         table.modelAboutToBeReset.connect(self._save_selection)
         table.modelReset.connect(self._restore_selection)
 
@@ -171,29 +142,10 @@ class RunView(QTableView):
         header = self.horizontalHeader().sizeHint().height()
         self.setFixedHeight(header + rows * self.verticalHeader().defaultSectionSize() + 2 * self.frameWidth())
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Open the current run with Enter."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.currentIndex().isValid():
-            self._open(self.currentIndex())
-            return
-        super().keyPressEvent(event)
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Request a menu for the runs that are selected, or for the one under the mouse."""
-        by_mouse = event.reason() is QContextMenuEvent.Reason.Mouse
-        index = self.indexAt(event.pos()) if by_mouse else self.currentIndex()
-        if index.isValid():
-            if not self.selectionModel().isRowSelected(index.row(), QModelIndex()):
-                self.selectRow(index.row())
-            self.menu_requested.emit(event.globalPos() if by_mouse else self._below(index))
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Share the width among the columns."""
         super().resizeEvent(event)
         self._fit_columns()
-
-    def _below(self, index: QModelIndex) -> QPoint:
-        return self.viewport().mapToGlobal(self.visualRect(index).bottomLeft())
 
     def _open(self, index: QModelIndex) -> None:
         self.opened.emit(self._table.rows[index.row()].file)

@@ -11,8 +11,7 @@ from PySide6.QtCore import QObject, QTimer
 from gui.sources.processes.catalogue import EnsembleCache, ModelUnderTest, describe_job
 from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory, exit_reason
 from gui.sources.processes.player import ReplayControl
-from gui.sources.processes.service import ServiceProcess
-from gui.sources.processes.session import ANY_PORT, SourceSession, free_endpoint
+from gui.sources.processes.session import ANY_PORT, ServiceProcess, SourceSession, free_endpoint
 from monitor.messages.ready import Endpoints
 from monitor.messages.recordings import Description
 from monitor.transport.zeromq.request_client import RequestClient
@@ -32,7 +31,6 @@ class PlaybackSession(SourceSession):
     service : arguments of `monitor`, without endpoints.
     ensemble : creates the ensemble job of the model under test; None without one.
     description : of the recording, if it is known.
-    paused : start paused.
     launch : creates processes.
     """
 
@@ -45,12 +43,11 @@ class PlaybackSession(SourceSession):
         *,
         ensemble: EnsembleCache | None = None,
         description: Description | None = None,
-        paused: bool = False,
         launch: ProcessFactory = ChildProcess,
     ) -> None:
         super().__init__(title, parent)
         self._played, self._words, self._launch = played, service, launch
-        self._ensemble, self._description, self._paused = ensemble, description, paused
+        self._ensemble, self._description = ensemble, description
         self._signals = ""
         self._control: ReplayControl | None = None
         self._service: ServiceProcess | None = None
@@ -178,8 +175,7 @@ class PlaybackSession(SourceSession):
         """Play once the service and a client are connected; before, samples would be lost."""
         if self._client_connected and not self._begun and self._control is not None and self._control.subscribed:
             self._begun = True
-            if not self._paused:
-                self._control.resume()
+            self._control.resume()
 
     def _player_ended(self, code: int, last: str) -> None:
         self._process = None
@@ -235,18 +231,15 @@ class PlayFile:
     path : of the file.
     words : options of `replay` that choose columns.
     description : if it is known.
-    config, service : settings file of the service, and arguments that override it.
+    config : settings file of the service.
     record : file or folder of the recording; empty: not recorded.
-    paused : start paused.
     """
 
     path: Path
     words: tuple[str, ...] = ()
     description: Description | None = None
     config: Path | None = None
-    service: tuple[str, ...] = ()
     record: str = ""
-    paused: bool = False
 
     def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:
         """Return a new session."""
@@ -256,7 +249,6 @@ class PlayFile:
             _service_words(self),
             parent,
             description=self.description,
-            paused=self.paused,
             launch=launch,
         )
 
@@ -272,9 +264,7 @@ class PlaySimulation:
     model_under_test: ModelUnderTest | None = None
     words: tuple[str, ...] = ()
     config: Path | None = None
-    service: tuple[str, ...] = ()
     record: str = ""
-    paused: bool = False
 
     def session(self, parent: QObject | None = None, *, launch: ProcessFactory = ChildProcess) -> SourceSession:
         """Return a new session."""
@@ -284,7 +274,6 @@ class PlaySimulation:
             (*_service_words(self), *self._alarms),
             parent,
             ensemble=None if self.model_under_test is None else EnsembleCache(self.model_under_test, launch=launch),
-            paused=self.paused,
             launch=launch,
         )
 
@@ -298,4 +287,4 @@ class PlaySimulation:
 def _service_words(source: PlayFile | PlaySimulation) -> tuple[str, ...]:
     """Return the options of `monitor` that override the rig and the recording of a settings file."""
     words = [] if source.config is None else [str(source.config)]
-    return (*words, "--bind", "", "--rig", "", "--record", source.record, *source.service)
+    return (*words, "--bind", "", "--rig", "", "--record", source.record)

@@ -1,15 +1,19 @@
-"""Players: what the replay bar controls, and the control of a replay process by requests."""
+"""Players, which the replay bar controls: a replay process by requests, or a position on a recording."""
 
 from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable
 from time import monotonic
-from typing import Protocol
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+import numpy as np
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from gui.model.history import History
 from monitor.messages.recordings import Description
 from monitor.messages.requests import (
     Answer,
@@ -25,21 +29,11 @@ from monitor.messages.requests import (
     StepRequest,
 )
 
+if TYPE_CHECKING:
+    from monitor.transport.zeromq.request_client import RequestClient
+
 _POLL_INTERVAL = 25  # ms between polls for answers
 _STATE_INTERVAL = 0.1  # s between requests of the state
-
-
-class RequestClientProtocol(Protocol):
-    """Interface of `monitor.transport.zeromq.request_client.RequestClient`."""
-
-    def send(self, request: Request) -> int:
-        """Send a request and return its number."""
-
-    def answers(self, timeout: float = 0.0) -> Sequence[Answer]:
-        """Return the answers received since the last call."""
-
-    def close(self, linger: float = 0.0) -> None:
-        """Close the socket."""
 
 
 class Player(QObject):
@@ -47,7 +41,7 @@ class Player(QObject):
 
     Parameters
     ----------
-    description : of the recording, if it is known.
+    description : of the recording, if it is known; `describe` replaces it.
 
     Signals
     -------
@@ -62,42 +56,39 @@ class Player(QObject):
 
     def __init__(self, parent: QObject | None = None, description: Description | None = None) -> None:
         super().__init__(parent)
-        self._description = description
-
-    @property
-    def description(self) -> Description | None:
-        """Description of the recording."""
-        return self._description
+        self.description = description
+        self._state = PlayerState()
 
     @property
     def position(self) -> float:
         """Seconds since the recording's first sample."""
-        raise NotImplementedError
+        return self._state.position
 
     @property
     def duration(self) -> float:
         """Duration of the recording, s; 0 while unknown."""
-        raise NotImplementedError
+        known = None if self.description is None else self.description.duration
+        return self._state.duration or known or 0.0
 
     @property
     def playing(self) -> bool:
         """Whether it plays."""
-        raise NotImplementedError
+        return self._state.playing
 
     @property
     def ended(self) -> bool:
-        """Whether it is at the end."""
-        raise NotImplementedError
+        """Whether it is at the last sample."""
+        return self._state.ended
 
     @property
     def speed(self) -> float:
         """Factor on real time; infinite: as fast as possible."""
-        raise NotImplementedError
+        return math.inf if self._state.speed == "max" else float(self._state.speed)
 
     @property
     def loop(self) -> bool:
         """Whether it starts again at the end."""
-        raise NotImplementedError
+        return self._state.loop
 
     def pause(self) -> None:
         """Pause."""
@@ -134,7 +125,7 @@ class Player(QObject):
 
     def describe(self, description: Description) -> None:
         """Replace the description by a more complete one."""
-        self._description = description
+        self.description = description
         self.described.emit()
 
     def close(self) -> None:
@@ -152,49 +143,17 @@ class ReplayControl(Player):
     """
 
     def __init__(
-        self, client: RequestClientProtocol, parent: QObject | None = None, description: Description | None = None
+        self, client: RequestClient, parent: QObject | None = None, description: Description | None = None
     ) -> None:
         super().__init__(parent, description)
-        self._client: RequestClientProtocol | None = client
+        self._client: RequestClient | None = client
         weakref.finalize(self, client.close)  # if it is deleted with its parent
-        self._state = PlayerState()
         self._newest_command = 0
         self._state_request = 0  # request without an answer
         self._asked_at = -math.inf
         self._timer = QTimer(self, interval=_POLL_INTERVAL)
         self._timer.timeout.connect(self.poll)
         self._timer.start()
-
-    @property
-    def position(self) -> float:
-        """Seconds since the recording's first sample."""
-        return self._state.position
-
-    @property
-    def duration(self) -> float:
-        """Duration of the recording, s; 0 while unknown."""
-        known = None if self._description is None else self._description.duration
-        return self._state.duration or known or 0.0
-
-    @property
-    def playing(self) -> bool:
-        """Whether it plays."""
-        return self._state.playing
-
-    @property
-    def ended(self) -> bool:
-        """Whether the last sample was sent."""
-        return self._state.ended
-
-    @property
-    def speed(self) -> float:
-        """Factor on real time; infinite: as fast as possible."""
-        return math.inf if self._state.speed == "max" else float(self._state.speed)
-
-    @property
-    def loop(self) -> bool:
-        """Whether it starts again at the end."""
-        return self._state.loop
 
     @property
     def faults(self) -> str:
@@ -260,7 +219,7 @@ class ReplayControl(Player):
     @property
     def _last(self) -> float:
         """Position of the last sample: one step before the duration."""
-        rate = self._state.sample_rate or (self._description and self._description.sample_rate)
+        rate = self._state.sample_rate or (self.description and self.description.sample_rate)
         return self.duration - 1.0 / rate if rate else self.duration
 
     def _send(self, request: Request) -> None:
@@ -278,3 +237,144 @@ class ReplayControl(Player):
         if answer.state is not None and answer.id >= self._newest_command and answer.state != self._state:
             self._state = answer.state
             self.changed.emit()
+
+
+_INTERVAL = 40  # ms between two positions while it plays
+
+
+class RunPosition:
+    """Seconds since a recording's first sample, through gaps and restarts, and x on the display's axis.
+
+    A restart takes a pause on the axis, and none of the seconds.
+
+    Parameters
+    ----------
+    history : of the recording.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._x: list[float] = []
+        self._seconds: list[float] = []
+        passed = 0.0
+        previous = None
+        for segment in history.timeline.segments:
+            step = 1.0 / segment.sample_rate
+            if previous is not None:
+                missing = segment.index - previous.numbers.stop if segment.epoch == previous.epoch else 0
+                passed += max(0, missing) * step
+            self._x += [segment.x_begin, segment.x_end + step]
+            self._seconds += [passed, passed + segment.x_end + step - segment.x_begin]
+            passed, previous = self._seconds[-1], segment
+
+    @property
+    def duration(self) -> float:
+        """Seconds to the sample that would follow the last."""
+        return self._seconds[-1] if self._seconds else 0.0
+
+    def x(self, seconds: float) -> float:
+        """Return x of an instant; where it is missing, of the next sample."""
+        at = min(2 * (bisect_right(self._seconds[::2], seconds) - 1), len(self._x) - 2)
+        if at < 0:
+            return 0.0
+        if seconds >= self._seconds[at + 1] and at + 2 < len(self._x):
+            return self._x[at + 2]
+        return self._x[at] + min(max(seconds, 0.0), self._seconds[at + 1]) - self._seconds[at]
+
+    def seconds(self, x: float) -> float:
+        """Return the instant at x."""
+        return float(np.interp(x, self._x, self._seconds)) if self._x else 0.0
+
+
+class PlayHead(Player):
+    """Position on a recording that is loaded: playing moves it, and computes nothing.
+
+    Parameters
+    ----------
+    history : of the recording.
+    description : for the timeline.
+    clock : s, monotonic.
+    """
+
+    def __init__(
+        self,
+        history: History,
+        description: Description | None = None,
+        parent: QObject | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        super().__init__(parent, description)
+        self._where = RunPosition(history)
+        self._last = max(0.0, self._where.duration - _step(history))
+        self._state = PlayerState(position=self._last, duration=self._where.duration, ended=True)
+        self._clock, self._then = clock, 0.0
+        self._timer = QTimer(self, interval=_INTERVAL)
+        self._timer.timeout.connect(self.advance)
+
+    @property
+    def x(self) -> float:
+        """The position on the display's axis."""
+        return self._where.x(self.position)
+
+    def pause(self) -> None:
+        """Stop moving."""
+        self._change(playing=False)
+
+    def resume(self) -> None:
+        """Move; from the end, from the beginning."""
+        self._then = self._clock()
+        self._change(0.0 if self.ended else self.position, playing=True)
+
+    def step(self, seconds: float = 0.1) -> None:
+        """Move by `seconds`, and stop."""
+        self._change(self.position + seconds, playing=False)
+
+    def seek(self, seconds: float, lead: float = 0.0) -> None:  # noqa: ARG002 - everything is there
+        """Move to `seconds`."""
+        self._then = self._clock()
+        self._change(seconds)
+
+    def seek_x(self, x: float) -> None:
+        """Move to x on the display's axis."""
+        self.seek(self._where.seconds(x))
+
+    def set_speed(self, speed: float) -> None:
+        """Move `speed` times as fast as recorded; infinite: straight to the end."""
+        self.advance()
+        self._change(speed="max" if math.isinf(speed) else speed)
+
+    def set_loop(self, loop: bool) -> None:
+        """Start again at the end, or stop there."""
+        self._change(loop=loop)
+
+    def advance(self) -> None:
+        """Move by the time that has passed."""
+        if not self.playing:
+            return
+        now = self._clock()
+        target = self.position + (now - self._then) * self.speed if now > self._then else self.position
+        self._then = now
+        if target < self._last:
+            self._change(target)
+        elif self.loop and math.isfinite(self.speed):
+            self._change(0.0)
+        else:
+            self._change(self._last, playing=False)
+
+    def close(self) -> None:
+        """Stop moving."""
+        self._timer.stop()
+
+    def _change(self, position: float | None = None, **changed: Any) -> None:
+        """Change the state; the position is that of a sample."""
+        if position is not None:
+            place = min(max(position, 0.0), self._last)
+            changed |= {"position": place, "ended": place >= self._last}
+        self._state = msgspec.structs.replace(self._state, **changed)
+        if self.playing is not self._timer.isActive():
+            self._timer.start() if self.playing else self._timer.stop()
+        self.changed.emit()
+
+
+def _step(history: History) -> float:
+    signals = history.signals
+    return 0.0 if signals is None else 1.0 / signals.sample_rate

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.sources.processes.player import ReplayControl
-from gui.widgets.labels import PlainLabel
-from gui.widgets.layout import WidgetRow
+from gui.widgets.lists import WidgetRow, fill
+from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 
 
@@ -140,13 +140,15 @@ class FaultBar(QWidget):
         self.on = PlainLabel()
         self.on.setAccessibleName("faults that are on")
         buttons = self.gap, self.restart, self.delay, self.off
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(WidgetRow(PlainLabel("Faults"), *self.switches.values(), *buttons, self.on))
-        self.gap.clicked.connect(self._make_gap)
-        self.restart.clicked.connect(self._make_restart)
-        self.delay.clicked.connect(self._delay_more)
-        self.off.clicked.connect(self._clear)
+        fill(
+            QVBoxLayout(self),
+            WidgetRow(PlainLabel("Faults"), *self.switches.values(), *buttons, self.on),
+            margins=(0, 0, 0, 0),
+        )
+        self.gap.clicked.connect(lambda: self._inject(self.faults, f"gap=0:{GAP:g}"))
+        self.restart.clicked.connect(lambda: self._inject(self.faults, "restart=0"))
+        self.delay.clicked.connect(lambda: self._inject(self.faults.later()))
+        self.off.clicked.connect(lambda: self._inject(ManualFaults()))
         self.setAccessibleName("faults by hand")
         self.set_player(None)
         self.hide()
@@ -177,18 +179,6 @@ class FaultBar(QWidget):
         value = switch.value
         if value != self.faults.active.get(switch.kind.key):
             self._inject(self.faults.having(switch.kind.key, value))
-
-    def _make_gap(self) -> None:
-        self._inject(self.faults, f"gap=0:{GAP:g}")
-
-    def _make_restart(self) -> None:
-        self._inject(self.faults, "restart=0")
-
-    def _delay_more(self) -> None:
-        self._inject(self.faults.later())
-
-    def _clear(self) -> None:
-        self._inject(ManualFaults())
 
     def _inject(self, faults: ManualFaults, *once: str) -> None:
         self._show(faults)
@@ -227,11 +217,7 @@ class _Switch(QWidget):
         self.number.setAccessibleName(f"{kind.label}, {kind.unit}")
         for widget in (self.box, self.number):
             widget.setToolTip(kind.tip)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(3)
-        layout.addWidget(self.box)
-        layout.addWidget(self.number)
+        fill(QHBoxLayout(self), self.box, self.number, margins=(0, 0, 0, 0), spacing=3)
         self.box.toggled.connect(self._inject_now)
         self.number.valueChanged.connect(self._inject_now)
 
@@ -242,13 +228,10 @@ class _Switch(QWidget):
 
     def show_value(self, value: float | None) -> None:
         """Show whether the fault is on; emits nothing."""
-        for widget in (self.box, self.number):
-            widget.blockSignals(True)
-        self.box.setChecked(value is not None)
-        if value is not None:
-            self.number.setValue(value / self.kind.factor)
-        for widget in (self.box, self.number):
-            widget.blockSignals(False)
+        with QSignalBlocker(self.box), QSignalBlocker(self.number):
+            self.box.setChecked(value is not None)
+            if value is not None:
+                self.number.setValue(value / self.kind.factor)
 
     def _inject_now(self) -> None:
         self.changed.emit(self)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QToolButton, QWidget
 
 from gui.sources.processes.player import Player
 from gui.sources.replay_bar.run_timeline import RunTimeline
-from gui.widgets.labels import PlainLabel
-from gui.widgets.painting import media_icon
+from gui.widgets.lists import fill
+from gui.widgets.painting import PlainLabel, media_icon
 from gui.widgets.theme import Theme
 
 SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0, math.inf)
@@ -39,6 +40,10 @@ def read_speed(text: str) -> float | None:
 class SpeedBox(QComboBox):
     """Combo box for the speed.
 
+    Attributes
+    ----------
+    speed : of the player.
+
     Signals
     -------
     chosen : factor on real time; infinite: as fast as possible.
@@ -49,7 +54,7 @@ class SpeedBox(QComboBox):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.theme = theme
-        self._speed = 1.0
+        self.speed = 1.0
         self.setEditable(True)
         self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         # completion would turn a typed 0.2 into 0.25
@@ -67,11 +72,6 @@ class SpeedBox(QComboBox):
         self.show_speed(1.0)
 
     @property
-    def speed(self) -> float:
-        """The speed of the player."""
-        return self._speed
-
-    @property
     def problem(self) -> str:
         """The problem of the text; empty if it is valid."""
         return "" if read_speed(self.currentText()) is not None else _WRONG
@@ -80,20 +80,20 @@ class SpeedBox(QComboBox):
         """Show the speed of the player, unless a text is being typed."""
         field = self.lineEdit()
         typing = field is not None and field.hasFocus() and field.isModified()
-        if speed == self._speed and (typing or read_speed(self.currentText()) == speed):
+        if speed == self.speed and (typing or read_speed(self.currentText()) == speed):
             return
-        self._speed = speed
+        self.speed = speed
         if not typing:
             self.setEditText(speed_text(speed))
 
     def faster(self, steps: int = 1) -> None:
         """Choose the next listed speed; a slower one where `steps` is negative."""
         if steps > 0:
-            above = [speed for speed in SPEEDS if speed > self._speed]
-            speed = above[min(steps, len(above)) - 1] if above else self._speed
+            above = [speed for speed in SPEEDS if speed > self.speed]
+            speed = above[min(steps, len(above)) - 1] if above else self.speed
         else:
-            below = [speed for speed in reversed(SPEEDS) if speed < self._speed]
-            speed = below[min(-steps, len(below)) - 1] if below else self._speed
+            below = [speed for speed in reversed(SPEEDS) if speed < self.speed]
+            speed = below[min(-steps, len(below)) - 1] if below else self.speed
         self._choose(speed_text(speed))
 
     def apply_theme(self, theme: Theme) -> None:
@@ -107,8 +107,8 @@ class SpeedBox(QComboBox):
             return
         self.setEditText(speed_text(speed))
         # Enter is signalled twice, by the field and by the list
-        if speed != self._speed:
-            self._speed = speed
+        if speed != self.speed:
+            self.speed = speed
             self.chosen.emit(speed)
 
     def _enter(self) -> None:
@@ -118,7 +118,7 @@ class SpeedBox(QComboBox):
         """Show the speed of the player if the text was left without Enter."""
         field = self.lineEdit()
         if field is not None and not field.hasFocus():
-            self.setEditText(speed_text(self._speed))
+            self.setEditText(speed_text(self.speed))
 
     def _mark(self) -> None:
         field, problem = self.lineEdit(), self.problem
@@ -148,7 +148,7 @@ class ReplayBar(QWidget):
         super().__init__(parent)
         self.theme = theme
         self.lead = LEAD
-        self._player: Player | None = None
+        self.player: Player | None = None
         self.play = self._button("play", "Play")
         self.step = self._button("step", f"Step: {STEP:g} s, then pause")
         self.restart = self._button("restart", "Play from the beginning")
@@ -158,34 +158,35 @@ class ReplayBar(QWidget):
         self.place = PlainLabel()
         self.place.setAccessibleName("place in the run")
         self.place.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(6, 4, 6, 4)
-        layout.setSpacing(4)
-        for widget in (self.restart, self.play, self.step, self.loop, self.speed, self.timeline, self.place):
-            layout.addWidget(widget)
-        layout.setStretchFactor(self.timeline, 1)
-        self.play.clicked.connect(self._toggle)
-        self.step.clicked.connect(self._step)
-        self.restart.clicked.connect(self._restart)
-        self.loop.toggled.connect(self._set_loop)
-        self.speed.chosen.connect(self._set_speed)
+        fill(
+            QHBoxLayout(self),
+            self.restart,
+            self.play,
+            self.step,
+            self.loop,
+            self.speed,
+            (self.timeline, 1),
+            self.place,
+            margins=(6, 4, 6, 4),
+            spacing=4,
+        )
+        self.play.clicked.connect(self._with_player(lambda player: player.toggle()))
+        self.step.clicked.connect(self._with_player(lambda player: player.step(STEP)))
+        self.restart.clicked.connect(self._with_player(lambda player: player.restart()))
+        self.loop.toggled.connect(self._with_player(lambda player: player.set_loop(self.loop.isChecked())))
+        self.speed.chosen.connect(self._with_player(lambda player: player.set_speed(self.speed.speed)))
         self.timeline.sought.connect(self._seek)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("replay")
         self.apply_theme(theme)
         self.set_player(None)
 
-    @property
-    def player(self) -> Player | None:
-        """The player."""
-        return self._player
-
     def set_player(self, player: Player | None) -> None:
         """Set the player; None: none."""
-        if self._player is not None:
-            self._player.changed.disconnect(self._show_state)
-            self._player.described.disconnect(self._show_run)
-        self._player = player
+        if self.player is not None:
+            self.player.changed.disconnect(self._show_state)
+            self.player.described.disconnect(self._show_run)
+        self.player = player
         if player is not None:
             player.changed.connect(self._show_state)
             player.described.connect(self._show_run)
@@ -212,11 +213,11 @@ class ReplayBar(QWidget):
         return button
 
     def _show_run(self) -> None:
-        self.timeline.show_run(None if self._player is None else self._player.description)
+        self.timeline.show_run(None if self.player is None else self.player.description)
         self._show_state()
 
     def _show_state(self) -> None:
-        player = self._player
+        player = self.player
         playing = player is not None and player.playing
         word = "Pause" if playing else "Play"
         if self.play.text() != word or self.play.icon().isNull() or self.play.property("colour") != self.theme.text:
@@ -230,37 +231,19 @@ class ReplayBar(QWidget):
             return
         self.timeline.set_position(player.position, player.duration)
         self.speed.show_speed(player.speed)
-        blocked = self.loop.blockSignals(True)
-        self.loop.setChecked(player.loop)
-        self.loop.blockSignals(blocked)
+        with QSignalBlocker(self.loop):
+            self.loop.setChecked(player.loop)
         self.place.setText(place_text(player))
         # grows with the text and never shrinks, so that the timeline does not move
         self.place.setMinimumWidth(max(self.place.minimumWidth(), self.place.sizeHint().width()))
 
-    def _toggle(self) -> None:
-        if self._player is not None:
-            self._player.toggle()
-
-    def _step(self) -> None:
-        if self._player is not None:
-            self._player.step(STEP)
-
-    def _restart(self) -> None:
-        if self._player is not None:
-            self._player.restart()
-
-    def _set_loop(self, loop: bool) -> None:
-        if self._player is not None:
-            self._player.set_loop(loop)
-
-    def _set_speed(self, speed: float) -> None:
-        if self._player is not None:
-            self._player.set_speed(speed)
+    def _with_player(self, act: Callable[[Player], object]) -> Callable[[], object]:
+        return lambda: None if self.player is None else act(self.player)
 
     def _seek(self, seconds: float) -> None:
-        if self._player is not None:
+        if self.player is not None:
             # while playing the windows fill anyway
-            self._player.seek(seconds, 0.0 if self._player.playing else self.lead)
+            self.player.seek(seconds, 0.0 if self.player.playing else self.lead)
 
 
 def place_text(player: Player) -> str:

@@ -20,8 +20,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolTip, QWidget
 
 from gui.sources.replay_bar.overview import ChannelMenu, RunPicture
-from gui.widgets.labels import plain_tip
-from gui.widgets.painting import painting
+from gui.widgets.painting import painting, plain_tip
 from gui.widgets.theme import Theme
 from monitor.messages.recordings import Description
 

@@ -1,4 +1,4 @@
-"""The pyramid against a twin that keeps every row and looks for the least and greatest of each bucket."""
+"""Rows and envelopes in the pyramid: as they came, at coarser resolutions, between two instants, spliced."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gui.model.pyramid import Pyramid, signal_levels
+from gui.model.pyramid import Envelope, Pyramid, signal_levels, spliced
+from gui.model.results import ResultHistory
+from gui.model.signals import SignalHistory
+from monitor.messages.blocks import Channel, Column, ResultStream, Role, Stream
 
 LEVELS, FACTOR, WIDTH = (64, 40, 30), 4, 2
 
@@ -40,6 +43,8 @@ class Twin:
 
 
 values = st.one_of(st.floats(-1e6, 1e6), st.just(np.nan), st.integers(-3, 3).map(float))
+
+
 pieces = st.lists(
     st.tuples(
         st.one_of(st.integers(0, 5), st.integers(-10, 60), st.sampled_from([0, 0, 200, 1000, 5000])),
@@ -255,3 +260,107 @@ def test_where_memory_is_short_the_coarsest_level_still_reaches_far_back(memory)
     assert finest <= 10 * 60 * rate
     # a quarter of an eighth of the memory, or a day
     assert coarse[-1] * 4096 >= min(86_400 * rate, memory / 32 / (16 * width) * 4096) - 4096
+
+
+RATE = 100.0
+
+
+N = 20_000
+
+
+SAMPLES = np.random.default_rng(4).normal(size=(N, 2)).cumsum(axis=0)
+
+
+CHANNELS = (Channel("command", Role.COMMAND, "m", "a"), Channel("measured", Role.MEASURED, "m", "a"))
+
+
+@pytest.fixture(scope="module")
+def signals():
+    """Two hundred seconds of which the last 164 are kept as they came: no fewer rows are."""
+    made = SignalHistory(Stream("rig", 1, RATE, CHANNELS), minutes=0.5, memory=64 << 20)
+    made.append(0.0, SAMPLES)
+    assert 30.0 < made.exact_begin_x < 40.0
+    return made
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(0.0, (N - 1) / RATE))
+def test_the_sample_lies_within_what_is_known_of_it(signals, x):
+    nearest = round(x * RATE)
+    low, high = signals.between(x, [1, 0])
+    true = SAMPLES[nearest, [1, 0]]
+    if nearest / RATE >= signals.exact_begin_x:
+        np.testing.assert_array_equal((low, high), (true, true))
+    else:
+        bucket = SAMPLES[nearest // 16 * 16 :][:16, [1, 0]]
+        np.testing.assert_array_equal(low, bucket.min(axis=0))
+        np.testing.assert_array_equal(high, bucket.max(axis=0))
+
+
+@pytest.mark.parametrize("x", [-1.0, N / RATE + 1.0, np.nan, np.inf])
+def test_where_nothing_came_nothing_is_known(signals, x):
+    assert np.isnan(signals.between(x, [0])).all()
+
+
+def test_a_result_lies_within_what_is_known_of_it():
+    columns = (Column("delay", "s", "a"), Column("ratio", "1", "a"))
+    made = ResultHistory(ResultStream("rig", 1, 25.0, 1, columns), minutes=0.5, memory=64 << 20)
+    made.append(0.0, SAMPLES)
+    names = [("a", "ratio"), ("a", "none"), ("a", "delay")]
+    for instant in (0, 15, 16, 3000, N - 1):
+        low, high = made.between(instant / 25.0, names)
+        kept = instant >= N - 1 - 10_000
+        rows = SAMPLES[instant : instant + 1] if kept else SAMPLES[instant // 16 * 16 :][:16]
+        np.testing.assert_array_equal(low, [rows[:, 1].min(), np.nan, rows[:, 0].min()])
+        np.testing.assert_array_equal(high, [rows[:, 1].max(), np.nan, rows[:, 0].max()])
+    assert np.isnan(made.between(np.nan, names)).all()
+
+
+def test_buckets_reach_from_edge_to_edge():
+    envelope = Envelope(np.array([1.0, 3.0, 5.0]), np.array([[1.0], [2.0]]), np.array([[4.0], [6.0]]), 2)
+    known = {0.9: (np.nan, np.nan), 1.0: (1.0, 4.0), 2.9: (1.0, 4.0), 3.0: (2.0, 6.0), 5.0: (np.nan, np.nan)}
+    for place, expected in known.items():
+        np.testing.assert_array_equal(np.concatenate(envelope.at(place)), expected)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize(
+    ("begin", "end", "kept"),
+    [(0.0, 9.0, [0, 1, 2]), (1.0, 7.0, [0, 1, 2]), (1.5, 7.0, [1, 2]), (3.0, 6.9, [1]), (3.5, 6.0, []),
+     (8.0, 9.0, []), (-2.0, 0.0, []), (5.0, 5.0, []), (6.0, 2.0, [])],
+)  # fmt: skip
+def test_buckets_that_reach_out_are_left_out(begin, end, kept, exact):
+    low = np.array([[1.0], [2.0], [3.0]])
+    high = low if exact else low + 3.0
+    found = Envelope(np.array([1.0, 3.0, 5.0, 7.0]), low, high, 2).within(begin, end)
+    assert found.rows == 2 and found.exact == exact
+    np.testing.assert_array_equal(found.low, low[kept])
+    np.testing.assert_array_equal(found.high, high[kept])
+    assert len(found.edges) == len(kept) + 1
+    np.testing.assert_array_equal(found.edges[:-1], [1.0 + 2.0 * i for i in kept])
+
+
+def envelope(begin, width, values):
+    found = np.array(values, dtype=float)[:, np.newaxis]
+    return Envelope(begin + width * np.arange(len(found) + 1), found, found + 0.5, 4)
+
+
+@pytest.mark.parametrize(("begin", "n"), [(0.0, 8), (8.0, 8), (6.0, 12), (0.0, 40), (3.0, 5), (34.0, 6)])
+def test_inside_it_is_fine_outside_it_is_coarse(begin, n):
+    coarse, fine = envelope(0.0, 4.0, range(10)), envelope(begin, 1.0, 100 + np.arange(n))
+    found = spliced(coarse, fine)
+    assert len(found.edges) == len(found.low) + 1 == len(found.high) + 1
+    assert (np.diff(found.edges) >= 0.0).all()
+    for x in np.arange(0.5, 40.0):
+        inside = begin <= x < begin + n
+        bucket = int(np.searchsorted(found.edges, x, side="right")) - 1
+        if inside:
+            assert found.low[bucket, 0] == 100 + int(x - begin)
+        elif not begin - 4.0 < x < begin + n + 4.0:
+            # a coarse bucket that is covered in part may give way to its neighbour
+            assert found.low[bucket, 0] == int(x // 4.0)
+
+
+def test_without_detail_nothing_changes():
+    coarse = envelope(0.0, 4.0, range(10))
+    assert spliced(coarse, envelope(0.0, 1.0, [])) is coarse

@@ -17,7 +17,7 @@ from gui.model.run_catalogue import (
     read_listing,
     searched_text,
 )
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 from monitor.messages.runs import RunRow
 
 BEST = RunRow(

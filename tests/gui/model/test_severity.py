@@ -1,4 +1,4 @@
-"""Severity of an actuator: only what is in service, judged and normal is normal."""
+"""Severity of an actuator by alarms and limits, its tracking status, and the worst of several."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gui.model.alarms import DisplayLimit, sorted_alarms, summarize, unknown_now
-from gui.model.ranking import severities
-from gui.model.severity import NO_LIMITS, alarm_severity, limit_severity
+from gui.model.severity import NO_LIMITS, alarm_severity, limit_severity, severities
+from gui.model.tracking_status import tracking_status
 from gui.wording import event_text
-from gui.wording.event_text import NOT_JUDGED_SHAPE, alarm_source, event_sentence, normal_range, state_text
-from gui.wording.level import Level
+from gui.wording.event_text import NOT_JUDGED_SHAPE, Level, alarm_source, event_sentence, normal_range, state_text
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event
 
 S = AlarmState
+
+
 QUANTITIES = {"delay": "delay", "ratio": "ratio", "broadband_delay": "delay"}
+
+
 REASON = "broadband paused: overload"
+
+
 KEEPS_ITS_REASON = [state for state in S if state not in (S.NORMAL, S.OUT_OF_SERVICE)]
 
 
@@ -194,3 +199,39 @@ def test_counts_are_written_out():
     assert event_text.alarm_value(lost, 1228.0) == "1228 samples"
     late = Alarm("delay.trip", "delay", "n", "s", Severity.TRIP, high=0.058)
     assert event_text.alarm_value(late, 1.479e-17) == "0 ms"
+
+
+@pytest.mark.parametrize(
+    ("delay", "ratio", "words"),
+    [
+        (0.012, 1.0, "lag"),
+        (-0.002, 1.0, "lead"),
+        (0.0005, 1.01, "no lag"),
+        (0.0, 1.11, "undershoot"),
+        (0.0, 0.9, "overshoot"),
+        (0.008, 0.95, "lag, overshoot"),
+        (-0.008, 1.2, "lead, undershoot"),
+        (math.nan, 1.0, "no delay"),
+        (0.01, math.nan, "no ratio"),
+    ],
+)
+def test_words_are_facts_without_a_level(delay, ratio, words):
+    found = tracking_status(delay, ratio)
+    assert (found.words, found.level) == (words, Level.NONE)
+
+
+@pytest.mark.parametrize(
+    ("delay", "delay_sd", "ratio", "ratio_sd", "words"),
+    [
+        (0.005, 0.010, 1.6, 0.8, "not determined"),
+        (0.0, 0.0006, 1.0, 0.0, "not determined"),
+        (0.0, 0.0004, 1.0, 0.009, "no lag"),
+        (0.005, 0.0019, 1.0, 0.0, "lag"),
+        (0.005, 0.0019, 1.03, 0.006, "lag"),
+        (0.005, 0.010, 1.1, 0.01, "undershoot"),
+        (0.005, math.nan, 0.9, math.nan, "lag, overshoot"),
+    ],
+)
+def test_words_say_no_more_than_the_bands(delay, delay_sd, ratio, ratio_sd, words):
+    """Right only where error and two sd are below 1 ms or 2 %, wrong only where error less two sd is above."""
+    assert tracking_status(delay, ratio, delay_sd, ratio_sd).words == words

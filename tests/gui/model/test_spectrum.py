@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import signal
 
-from gui.model.spectrum import Spectrogram, occupied_band, segment_length, spectrogram
+from gui.model.statistics import Spectrogram, occupied_band, segment_length, spectrogram
 
 RATE = 256.0
 

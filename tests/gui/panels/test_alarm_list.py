@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
-from gui.panels.alarm_table import AlarmTable
+from gui.panels.alarm_list import AlarmTable
 from gui.panels.events import EventsPanel
 from gui.plots.view import View
 from gui.widgets.theme import DARK, LIGHT, level_colour
@@ -269,7 +269,7 @@ def test_the_model_keeps_qts_rules_whatever_comes(qtbot):
     tester = QAbstractItemModelTester(table, QAbstractItemModelTester.FailureReportingMode.Fatal)
     standing = [replace(ALARM, name=str(n), state=S.ACKNOWLEDGED, time=float(n)) for n in range(4)]
     for alarms in (standing, standing[:2], [*standing[1:], TRIP], [], standing):
-        table.set_alarms(tuple(alarms))
+        table.set_alarms(tuple(alarms), stale=False, pending={})
         table.show_normal(len(alarms) % 2 == 0)
         assert table.rowCount() == len(alarms) - (TRIP in alarms and len(alarms) % 2 == 1)
     tester.deleteLater()

@@ -81,13 +81,13 @@ def test_an_event_is_shown_copied_and_its_kind_filtered(events, reason):
     cells = QGuiApplication.clipboard().text().split("\t")
     assert cells == [table.data(table.index(0, column)) for column in range(3)]
     QApplication.processEvents()
-    kind = table.placed(0).event.kind
+    kind = table.rows[0].event.kind
     choose(open_menu(), "Show only events of this kind")
-    assert {table.placed(row).event.kind for row in range(table.rowCount())} == {kind}
+    assert {table.rows[row].event.kind for row in range(table.rowCount())} == {kind}
     QApplication.processEvents()
     view.setCurrentIndex(table.index(0, 0))
     choose(open_menu(), "Show this instant")
-    assert events.view.left <= table.placed(0).x <= events.view.right
+    assert events.view.left <= table.rows[0].x <= events.view.right
 
 
 def plot(qtbot, kind, history):

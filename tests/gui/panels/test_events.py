@@ -203,7 +203,7 @@ def test_any_growth_and_any_filter_shows_what_is_wanted_of_the_last(qapp, taken)
             words += p.event.detail
             if p.event.kind not in shown.hidden and shown.text.lower() in words.lower():
                 expected.append(p)
-        assert [table.placed(row) for row in range(table.rowCount())] == expected
+        assert [table.rows[row] for row in range(table.rowCount())] == expected
         assert table.known == len(events)
     assert isinstance(tester.model(), QAbstractItemModel)
 

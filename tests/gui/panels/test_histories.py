@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gui.model.envelope import Envelope
 from gui.model.history import History
+from gui.model.pyramid import Envelope
 from gui.model.receiver import ReceivedMessages
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View

@@ -14,7 +14,7 @@ from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.panels.transfer import TransferPanel
 from gui.plots.view import View
-from gui.plots.xy.axes import log_ticks
+from gui.plots.xy.plot import log_ticks
 from gui.widgets.theme import LIGHT
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.health import Health

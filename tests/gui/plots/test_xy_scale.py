@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QFontMetricsF
 
 from gui.plots.value_axis import deviation_text, prefixed_unit
-from gui.plots.xy.axes import NumberAxis, tabular
 from gui.plots.xy.curves import decimate_loop
-from gui.plots.xy.plot import extent
+from gui.plots.xy.plot import NumberAxis, extent, tabular
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.widgets.theme import DARK, LIGHT
 from gui.window.alarm_banner import AlarmBanner
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health
 from tests.gui.panels.tile_rig import history_of as two_actuators

@@ -12,10 +12,8 @@ from shiboken6 import isValid
 from gui.settings.dialog import SettingsDialog
 from gui.settings.storage import WindowSettings
 from gui.window.actions import Actions
-from gui.window.command_palette import CommandPalette
-from gui.window.help import ShortcutDialog
-from gui.window.layout_controller import LayoutStore
-from gui.window.operator_mode import OperatorMode
+from gui.window.help import CommandPalette, ShortcutDialog
+from gui.window.layout_controller import LayoutStore, OperatorMode
 from monitor.config import Settings
 
 

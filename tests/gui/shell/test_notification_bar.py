@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
 
-from gui.widgets.labels import ElidedLabel
+from gui.widgets.painting import ElidedLabel
 from gui.widgets.theme import DARK, LIGHT
 from gui.window.notification_bar import INFO_TIMEOUT, MAX_LOGGED, NotificationBar, NotificationLog
-from gui.wording.level import Level
+from gui.wording.event_text import Level
 
 NOW = 1_700_000_000.0
 

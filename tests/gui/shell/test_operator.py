@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QLineEdit, QMainWindow, QToolBar
 
 from gui.window.actions import Actions
-from gui.window.operator_mode import OperatorMode
+from gui.window.layout_controller import OperatorMode
 
 
 @pytest.fixture

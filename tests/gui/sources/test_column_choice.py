@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gui.sources.opening.columns import ACTUATORS, FILE, RATE, RESAMPLE, ActuatorColumns, ColumnChoice, choice_of
-from gui.sources.opening.fields import RecentList
+from gui.sources.opening.connect_dialog import RecentList
 from gui.sources.opening.open_dialog import ColumnMemory
 from monitor.__main__ import parser_for
 from monitor.messages.recordings import ColumnGuess, FileColumn

@@ -12,7 +12,6 @@ from gui.sources.opening.columns import DATASET, ActuatorColumns, ColumnChoice
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.child_process import finish_all
-from gui.widgets.theme import LIGHT
 from monitor.__main__ import main, parser_for
 from replay.assessment import assess
 from replay.assessment.run import record_settings
@@ -39,7 +38,7 @@ def path(tmp_path):
 
 @pytest.fixture
 def opener(window, settings, launch):
-    return Opener(window, settings, Catalogue(), LIGHT, launch=launch)
+    return Opener(window, settings, Catalogue(), launch=launch)
 
 
 def column(dataset, name):
@@ -178,7 +177,7 @@ def test_the_command_line_remembers(opener, launch, heard, several, capsys):
 
 
 def test_a_real_file_is_chosen_from_and_remembered(window, settings, qtbot, path, heard, warm_kernels):
-    opener = Opener(window, settings, Catalogue(), LIGHT)
+    opener = Opener(window, settings, Catalogue())
     opened, told = heard(opener.opened), heard(opener.notified)
     opener.open_path(path)
     qtbot.waitUntil(lambda: opener.chooser is not None, timeout=60_000)

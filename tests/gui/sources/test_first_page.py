@@ -1,17 +1,19 @@
-"""The first page and the dialog about services: every choice by mouse and keyboard, wrong words refused at once."""
+"""Start page, and the forms for a service, its keys, and a rig."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSettings, Qt
 
-from gui.sources.opening.connect_dialog import SERVICES, ConnectDialog
-from gui.sources.opening.fields import RecentList
+from gui.sources.opening.connect_dialog import SERVICES, ConnectDialog, RecentList, WatchForm
 from gui.sources.opening.first_page import FirstPage, recent_files
 from gui.sources.processes.catalogue import Catalogue, ModelUnderTest, SimulationEntry
 from gui.sources.processes.playback import PlaySimulation
 from gui.sources.processes.session import ConnectToService, ServeRig
-from gui.widgets.theme import DARK, LIGHT
+from gui.widgets.theme import DARK, LIGHT, palette
+from monitor.transport.zeromq.allow_list import KeyFolder
 
 BEAM = ModelUnderTest("beam", "deflection", "16%")
+
+
 OFFERS = Catalogue(
     simulations=(
         SimulationEntry("hybrid", "three actuators", "hybrid tests"),
@@ -88,7 +90,7 @@ def test_an_endpoint_is_no_default_because_it_was_typed(qtbot, settings, page):
     usual = page.watch.endpoint.url
     page.watch.endpoint.write("tcp://lab:7000")
     page.watch.submit()
-    dialog = ConnectDialog(settings, LIGHT)
+    dialog = ConnectDialog(settings)
     qtbot.addWidget(dialog)
     assert dialog.watch.endpoint.url == usual
     # one that has worked is
@@ -137,7 +139,7 @@ def test_a_file_is_no_folder_for_recordings(page, tmp_path):
 
 
 def test_other_machines_connect_only_when_that_is_said(qtbot, settings, heard):
-    dialog = ConnectDialog(settings, LIGHT, serve=True)
+    dialog = ConnectDialog(settings, serve=True)
     qtbot.addWidget(dialog)
     dialog.show()
     qtbot.waitExposed(dialog)
@@ -156,7 +158,7 @@ def test_other_machines_connect_only_when_that_is_said(qtbot, settings, heard):
 
 
 def test_enter_in_a_field_of_the_dialog_belongs_to_that_field(qtbot, settings, heard):
-    dialog = ConnectDialog(settings, LIGHT)
+    dialog = ConnectDialog(settings)
     qtbot.addWidget(dialog)
     dialog.show()
     qtbot.waitExposed(dialog)
@@ -180,6 +182,53 @@ def test_everything_is_reached_by_tab(page, qtbot):
 
 
 def test_other_colours_are_taken(page):
+    page.setPalette(palette(DARK))
     page.apply_theme(DARK)
-    assert DARK.bad in page.watch.endpoint.fault.styleSheet()
+    fault = page.watch.endpoint.fault
+    assert fault.palette().color(fault.foregroundRole()).name() == DARK.bad
     page.grab()
+
+
+@pytest.fixture
+def store(tmp_path) -> QSettings:
+    return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+
+
+@pytest.fixture
+def handed(tmp_path):
+    folder = KeyFolder(tmp_path / "keys")
+    folder.prepare()
+    return folder.client("desk")
+
+
+def test_keys_are_taken_and_remembered(qtbot, store, handed):
+    dialog = ConnectDialog(store)
+    qtbot.addWidget(dialog)
+    chosen = []
+    dialog.chosen.connect(chosen.append)
+    form = dialog.watch
+    assert not form.keys.isHidden()
+    form.endpoint.write("tcp://lab:5556")
+    form.keys.folder.setText(str(handed / "nowhere"))
+    assert not form.go.isEnabled() and not form.keys.fault.isHidden()
+    form.submit()
+    assert not chosen
+    form.keys.folder.setText(str(handed))
+    assert form.go.isEnabled() and form.keys.fault.isHidden()
+    (handed / "desk.secret").chmod(0o644)
+    form.keys.folder.setText(f"{handed}/")
+    assert "chmod 600" in form.keys.fault.text()
+    (handed / "desk.secret").chmod(0o600)
+    form.keys.folder.setText(str(handed))
+    form.submit()
+    assert chosen == [ConnectToService("tcp://lab:5556", str(handed))]
+    first = WatchForm(store)
+    qtbot.addWidget(first)
+    assert first.keys.place == str(handed) and not first.keys.isHidden()
+
+
+def test_who_never_had_keys_is_not_asked_on_the_first_page(qtbot, store):
+    form = WatchForm(store)
+    qtbot.addWidget(form)
+    assert form.keys.isHidden()
+    assert not form.problem

@@ -29,7 +29,7 @@ def steered(kind, parent):
 
 
 def opening(parent, settings, launch):
-    opener = Opener(parent, settings, Catalogue(), LIGHT, launch=launch)
+    opener = Opener(parent, settings, Catalogue(), launch=launch)
     opener.open_path("/x.csv")
     return opener
 
@@ -45,11 +45,11 @@ MAKERS = {
     "replay bar": lambda parent, settings, launch, table: steered(ReplayBar, parent),
     "fault bar": lambda parent, settings, launch, table: steered(FaultBar, parent),
     "first page": lambda parent, settings, launch, table: FirstPage(Catalogue(), settings, LIGHT, parent),
-    "connect dialog": lambda parent, settings, launch, table: ConnectDialog(settings, LIGHT, parent),
+    "connect dialog": lambda parent, settings, launch, table: ConnectDialog(settings, parent),
     "opener": lambda parent, settings, launch, table: opening(parent, settings, launch),
     "session": lambda parent, settings, launch, table: playing(parent, launch),
     "chooser": lambda parent, settings, launch, table: ColumnChooser(
-        "x", read_description(table), ColumnChoice(), LIGHT, parent
+        "x", read_description(table), ColumnChoice(), parent
     ),
 }
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialogButtonBox, QFileDialog
 from gui.sources.opening.columns import RATE
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue, FileKind, SimulationEntry
-from gui.sources.processes.run_loader import parts_of, run_title
+from gui.sources.processes.recording import parts_of, run_title
 from gui.widgets.theme import LIGHT
 
 OFFERS = Catalogue((FileKind("run file", ("*.h5", "*.hdf5")), FileKind("text file", ("*.csv", "*.txt"))))
@@ -18,7 +18,7 @@ GUESS = {"command": ["p"], "measured": ["q"], "force": [], "time": "t", "auxilia
 
 @pytest.fixture
 def opener(window, settings, launch):
-    return Opener(window, settings, OFFERS, LIGHT, launch=launch)
+    return Opener(window, settings, OFFERS, launch=launch)
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
-"""Real processes: heard and steered without waiting, away from the terminal, ended in order, and surviving us."""
+"""Child processes as they are: their lines, answers and ends."""
 
+import itertools
+import json
 import os
 import signal
 import subprocess
@@ -11,21 +13,24 @@ from time import monotonic, sleep
 import numpy as np
 import pytest
 import shiboken6
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtWidgets import QWidget
 
 from gui.sources.opening.open_dialog import Opener
 from gui.sources.processes.catalogue import Catalogue
-from gui.sources.processes.child_process import ChildProcess, finish_all
+from gui.sources.processes.child_process import ChildProcess, LineBuffer, finish_all
 from gui.sources.processes.playback import PlayFile
 from gui.sources.processes.player import ReplayControl
 from gui.sources.processes.session import ANY_PORT, free_endpoint
-from gui.widgets.theme import LIGHT
 from monitor.messages.ready import Endpoints
 from monitor.recording import RunReader
 from monitor.transport.zeromq.request_client import RequestClient
 from monitor.transport.zeromq.results import ResultSubscriber
 
 PATIENCE = 90_000  # ms
+
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -160,7 +165,7 @@ def test_a_table_is_opened_played_and_heard_from_its_first_sample(qtbot, warm_ke
     write_table(path)
     window = QWidget()
     qtbot.addWidget(window)
-    opener = Opener(window, settings, Catalogue(), LIGHT)
+    opener = Opener(window, settings, Catalogue())
     with qtbot.waitSignal(opener.opened, timeout=PATIENCE) as opened:
         opener.open_path(path)
     whole = opened.args[0]
@@ -244,3 +249,36 @@ def test_the_service_of_a_rig_goes_on_when_the_window_crashes(tmp_path, warm_ker
     (run,) = Path(record).glob("*.h5")
     with RunReader(run) as reader:
         assert reader.outcome == "clean"
+
+
+@given(
+    st.lists(st.binary(min_size=1).map(lambda b: b.replace(b"\n", b"?")), max_size=8),
+    st.binary().map(lambda b: b.replace(b"\n", b"?")),
+    st.lists(st.integers(0, 400), max_size=12),
+)
+def test_any_chopping_gives_the_same_lines(whole, rest, cuts):
+    text = b"".join(line + b"\n" for line in whole) + rest
+    edges = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
+    reader, got = LineBuffer(), []
+    for begin, end in itertools.pairwise(edges):
+        got += reader.feed(text[begin:end])
+    got += reader.rest()
+    assert got == [line for line in (*whole, rest) if line.strip()]
+    assert reader.rest() == []
+
+
+def test_a_line_that_never_ends_takes_no_memory(monkeypatch):
+    monkeypatch.setattr("gui.sources.processes.child_process._LONGEST", 100)
+    reader = LineBuffer()
+    for _ in range(50):
+        assert reader.feed(b"x" * 30) == []
+    assert len(reader.rest()) <= 130
+
+
+def test_an_answer_may_have_names_that_are_no_text(qtbot, heard):
+    process = ChildProcess(["runs"])
+    answers, lines = heard(process.answer), heard(process.line)
+    name = os.fsdecode(b"\xff.h5")
+    process._emit_lines(process._lines, [json.dumps({"file": name}).encode(), b'{"file": '])
+    assert answers == [{"file": name}]
+    assert lines == ['{"file":']

@@ -2,7 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 
 from gui.model.run_catalogue import COLUMNS
@@ -58,7 +58,8 @@ def files(runs):
 
 
 def menu_of(runs):
-    runs.view.menu_requested.emit(runs.mapToGlobal(QPoint(5, 5)))
+    index = runs.view.selectionModel().selectedRows()[0]
+    runs.view.menu_requested.emit(index, runs.mapToGlobal(QPoint(5, 5)))
     menu = next(found for found in runs.findChildren(QMenu) if found.isVisible())
     return {action.text(): action for action in menu.actions() if action.text()}
 
@@ -101,13 +102,13 @@ def test_without_a_folder_nothing_is_started(qtbot, settings, launch):
 def test_a_failure_is_one_line(runs, launch, code, last, expected):
     launch[-1].end(code, last)
     assert runs.status.text() == expected
-    assert LIGHT.bad in runs.status.styleSheet()
+    assert runs.status.foregroundRole() is QPalette.ColorRole.BrightText
     assert not runs.view.isVisible()
     # the next listing is as the first
     runs.again.click()
     launch[-1].answer.emit(answer())
     launch[-1].end()
-    assert LIGHT.bad not in runs.status.styleSheet()
+    assert runs.status.foregroundRole() is not QPalette.ColorRole.BrightText
     assert len(files(runs)) == 3
 
 

@@ -13,8 +13,8 @@ import pytest
 from gui.model.history import History
 from gui.model.loaded_recording import LoadedRecording
 from gui.model.receiver import ReceivedMessages
-from gui.sources.processes.play_head import RunPosition
-from gui.sources.processes.run_loader import RunLoader
+from gui.sources.processes.player import RunPosition
+from gui.sources.processes.recording import RunLoader
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.recordings import SIGNALS_COMPLETE, RunHeader
 from monitor.system.worker_process import pack_message

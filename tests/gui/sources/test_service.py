@@ -2,9 +2,9 @@
 
 import pytest
 
-from gui.sources.processes import service as module
+from gui.sources.processes import session as module
 from gui.sources.processes.child_process import exit_reason
-from gui.sources.processes.service import ServiceProcess
+from gui.sources.processes.session import ServiceProcess
 
 READY = {"ready": {"signals": ["tcp://127.0.0.1:5555"], "results": "tcp://127.0.0.1:40123"}}
 

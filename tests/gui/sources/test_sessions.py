@@ -126,17 +126,6 @@ def test_it_begins_when_the_service_hears_and_the_results_are_watched(played, la
     assert len(launch) == 2
 
 
-def test_one_that_shall_wait_waits(qtbot, launch, controls, described):
-    source = PlayFile(Path("/x.h5"), description=read_description(described), paused=True)
-    session = source.session(launch=launch)
-    session.start()
-    launch.of("replay").take_requests()
-    launch.of("monitor").answer.emit(READY)
-    session.on_client_connected()
-    controls[0].say(STATE, session.player)
-    assert controls[0].told == []
-
-
 def test_all_processes_end_and_it_is_said_once(played, launch, ended):
     over = ended(played)
     played.start()
