@@ -12,9 +12,8 @@ from typing import Protocol, Self
 
 from gui.model.endpoint_probe import PROBE_INTERVAL, PROBE_TIME, probe_endpoint
 from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlock
 from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
 from monitor.system.running_clock import REAL_TIME, RunningClock
 
 Streamed = SignalBlock | ResultBlock | Event

@@ -11,7 +11,7 @@ import msgspec
 
 from gui.wording.event_text import NOT_JUDGED_SHAPE
 from gui.wording.level import Level
-from monitor.messages.runs import NO_RESULTS, RunRow
+from monitor.messages.recordings import NO_RESULTS, RunRow
 from monitor.text.numbers import DASH, bytes_text, clock_text
 
 COLUMNS = ("Start", "Name", "Record", "Duration", "Worst [ms]", "Alarms", "Notes", "Size")

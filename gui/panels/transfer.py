@@ -23,8 +23,7 @@ from gui.plots.xy.axes import FrequencyAxis, pen
 from gui.plots.xy.curves import CoherentCurve
 from gui.plots.xy.plot import XYPlot, extent
 from gui.widgets.theme import Theme
-from monitor.messages.blocks import Samples
-from monitor.messages.transfer import TransferBlock
+from monitor.messages.blocks import Samples, TransferBlock
 from monitor.text.numbers import DASH, instant_text
 
 

@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from monitor.messages.runs import RunRow, row_of
+from monitor.messages.recordings import RunRow, row_of
 
 INDEX_NAME = ".synchroscope-runs.sqlite"
 ENDINGS = (".h5", ".hdf5")

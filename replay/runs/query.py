@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from monitor.messages.runs import KEYS, TEXTS, RunRow
+from monitor.messages.recordings import KEYS, TEXTS, RunRow
 
 _FORM = re.compile(r"\s*(\w+)\s*(<=|>=|==|!=|=|<|>|~)\s*(.*?)\s*", re.DOTALL)
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {

@@ -10,7 +10,9 @@ import numpy as np
 
 from monitor.messages.blocks import Samples, same_unit
 from monitor.reliability.curves import Reliability, product_of_sites
-from monitor.reliability.decision import (
+from monitor.reliability.ensemble import Ensemble
+from monitor.reliability.joint import JointReliability
+from monitor.reliability.plan import (
     Decision,
     DecisionLimits,
     ModelVerdict,
@@ -18,8 +20,6 @@ from monitor.reliability.decision import (
     decide,
     resolution_of,
 )
-from monitor.reliability.ensemble import Ensemble
-from monitor.reliability.joint import JointReliability
 from monitor.reliability.tolerance import Tolerance, check_units
 from replay import Progress, silent
 from replay.formats.base import RecordingError

@@ -23,7 +23,7 @@ from gui.widgets.labels import plain_tip
 from gui.widgets.lists import Index, ListModel, set_list_style
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.level import Level
-from monitor.messages.runs import RunRow
+from monitor.messages.recordings import RunRow
 
 START, NAME, OUTCOME, _DURATION, _WORST, ALARMS, NOTES, _SIZE = range(len(COLUMNS))
 _NUMBERS = (_DURATION, _WORST, ALARMS, _SIZE)

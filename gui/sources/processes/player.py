@@ -30,7 +30,7 @@ _STATE_INTERVAL = 0.1  # s between requests of the state
 
 
 class RequestClientProtocol(Protocol):
-    """Interface of `monitor.transport.zeromq.request_client.RequestClient`."""
+    """Interface of `monitor.transport.zeromq.requests.RequestClient`."""
 
     def send(self, request: Request) -> int:
         """Send a request and return its number."""

@@ -20,9 +20,8 @@ from gui.model.history import RESULTS_SHARE, History
 from gui.model.loaded_recording import LoadedRecording
 from gui.model.receiver import Message, ReceivedMessages
 from gui.sources.processes.child_process import exit_reason
-from monitor.messages.blocks import ResultBlock
+from monitor.messages.blocks import ResultBlock, TransferBlock
 from monitor.messages.recordings import SIGNALS_COMPLETE, RunHeader, RunProgress
-from monitor.messages.transfer import TransferBlock
 from monitor.system.worker_process import read_message, start_python
 
 _BATCH = 1 << 22  # bytes that are stored at once
