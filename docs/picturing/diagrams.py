@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from monitor.config import IndicatorSettings
-from monitor.reliability.decision import DecisionLimits
+from monitor.reliability.plan import DecisionLimits
 from replay.assessment import assess
 from replay.commands.validate_report import validation_drawing
 from replay.papers.reliability.study import run_study, study_blocks

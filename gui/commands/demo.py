@@ -177,7 +177,7 @@ def stage(
 @contextmanager
 def _sending(notes: Sequence[NoteRequest], dashboard: Dashboard, results: str) -> Iterator[Callable[[], None]]:
     """Yield a function that sends the notes whose samples the service at `results` has received."""
-    from monitor.transport.zeromq.request_client import RequestClient, requests_url
+    from monitor.transport.zeromq.requests import RequestClient, requests_url
 
     waiting = deque(notes)
     client: RequestClient | None = None

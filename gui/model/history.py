@@ -27,11 +27,10 @@ from gui.model.service_state import RECORDED, RecordingProgress, ServiceState, s
 from gui.model.signals import CoarseSignals, SignalHistory
 from gui.model.timeline import Block, ClockSegment, ContiguousRun, DisplayTimeline
 from monitor.messages.alarms import Alarm
-from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream
+from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream, TransferBlock
 from monitor.messages.health import Health
 from monitor.messages.recordings import Description, Overview
 from monitor.messages.requests import NoteRequest
-from monitor.messages.transfer import TransferBlock
 from monitor.text.numbers import is_dated
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from msgspec.structs import replace
 from gui.model.results import ResultHistory
 from gui.model.timeline import PAUSE
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, LimitChange, Transition
-from monitor.messages.blocks import Event
+from monitor.messages.blocks import Event, TransferBlock
 from monitor.messages.headline import FALLBACKS, HEADLINE, QUANTITIES
 from monitor.messages.recordings import RunHeader
-from monitor.messages.transfer import TransferBlock
 from monitor.text.numbers import percent
 
 _X = itemgetter(0)

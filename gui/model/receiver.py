@@ -13,9 +13,8 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Self
 
 from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlock
 from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
 from monitor.system.running_clock import REAL_TIME, RunningClock
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from gui.wording.event_text import NOT_JUDGED_SHAPE, Level
-from monitor.messages.runs import NO_RESULTS, RunRow
+from monitor.messages.recordings import NO_RESULTS, RunRow
 from monitor.text.numbers import DASH, bytes_text, clock_text
 
 COLUMNS = ("Start", "Name", "Record", "Duration", "Worst [ms]", "Alarms", "Notes", "Size")

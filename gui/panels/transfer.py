@@ -22,8 +22,7 @@ from gui.plots.view import View
 from gui.plots.xy.curves import CoherentCurve
 from gui.plots.xy.plot import FrequencyAxis, XYPlot, extent, pen
 from gui.widgets.theme import Theme
-from monitor.messages.blocks import Samples
-from monitor.messages.transfer import TransferBlock
+from monitor.messages.blocks import Samples, TransferBlock
 from monitor.text.numbers import DASH, instant_text
 
 

@@ -41,7 +41,7 @@ from gui.wording.event_text import (
 )
 from monitor.messages.alarms import Alarm, Severity
 from monitor.messages.requests import MAX_NAME, MAX_NEW_LIMITS, MAX_REQUEST, NewLimits, SetLimitsRequest
-from monitor.transport.zeromq.request_client import user_name
+from monitor.transport.zeromq.requests import user_name
 
 _DIGITS = 9
 _SIDES = ("low", "high")

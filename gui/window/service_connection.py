@@ -17,7 +17,7 @@ from gui.model.receiver import ReceivedMessages, ReceiverThread, ServiceSubscrip
 from gui.plots.view import View
 from monitor.messages.requests import Request
 from monitor.transport.zeromq.key_files import keys_of
-from monitor.transport.zeromq.request_client import RequestClient, requests_url
+from monitor.transport.zeromq.requests import RequestClient, requests_url
 
 Context = TypeVar("Context")
 

@@ -18,7 +18,7 @@ from gui.window.service_connection import RequestSender
 from gui.window.window import Controller, MainWindow
 from monitor.messages.requests import AcknowledgeRequest, AlarmRequest, NoteRequest, ResetRequest, ShelveRequest
 from monitor.text.numbers import instant_text
-from monitor.transport.zeromq.request_client import user_name
+from monitor.transport.zeromq.requests import user_name
 
 
 class AlarmController(Controller):

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from msgspec import structs
 
 from monitor.alarms import text
+from monitor.alarms.alarm_instance import SavedLimits
 from monitor.alarms.definitions import AlarmDefinition
-from monitor.alarms.saved_alarm import SavedLimits
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmState, LimitChange, Severity
 from monitor.messages.requests import NewLimits, SetLimitsRequest
 

@@ -1,23 +1,105 @@
-"""Alarm definitions: those that every service has, and those from the limits in the settings."""
+"""Alarm definitions: those that every service has, those of the settings, and the metrics of its health."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from msgspec import structs
 
 from monitor.alarms import text
 from monitor.alarms.alarm_instance import NO_VALUE, AlarmInstance, AlarmKind, StreamPosition
 from monitor.alarms.conditions import RowCondition
-from monitor.alarms.health_metrics import metric_unit
-from monitor.catalogue import CODE_UNIT, measure_of
+from monitor.catalogue import CATALOGUE, CODE_UNIT, measure_of
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import MAX_ALARMS, Alarm, AlarmState, Severity, Transition
 from monitor.messages.blocks import Column
 from monitor.messages.headline import FALLBACKS, HEADLINE, QUANTITIES, label_of
-from monitor.messages.health import LONGEST_UNWRITTEN
+from monitor.messages.health import LONGEST_UNWRITTEN, Health
+
+MetricReader = Callable[[Health], float]
+
+
+def _count(name: str) -> MetricReader:
+    return lambda health: getattr(health.counts, name)
+
+
+_SAMPLES = ("lost", "duplicates", "reordered", "rejected_samples")
+_TIMES = ("gaps", "restarts", "clock_jumps", "contradictions", "reconnects")
+
+
+def _age(health: Health) -> float:
+    # the age of an ended stream does not increase; that of one that has not started is unknown
+    if health.state == "waiting":
+        return math.nan
+    return 0.0 if health.state == "ended" else health.age
+
+
+def _free(health: Health) -> float:
+    if not health.recording:
+        return math.inf
+    return float(health.disk_free) if health.disk_free >= 0 else math.nan
+
+
+# value -> (unit, reader); counters are evaluated by their increase since the last evaluation
+_COUNTERS: dict[str, tuple[str, MetricReader]] = {
+    **{name: ("samples", _count(name)) for name in _SAMPLES},
+    **{name: ("", _count(name)) for name in _TIMES},
+    "rejected": ("messages", _count("rejected")),
+    "unrecorded": ("samples", lambda health: health.unrecorded),
+    "recording_breaks": ("", lambda health: health.recording_breaks),
+    "requests_refused": ("requests", lambda health: health.requests_refused),
+    "broker_dropped": ("messages", lambda health: health.broker.dropped),
+    "unpublished": ("messages", lambda health: health.unpublished),
+}
+_GAUGES: dict[str, tuple[str, MetricReader]] = {
+    "age": ("s", _age),
+    "latency": ("s", lambda health: health.latency),
+    "lag": ("s", lambda health: health.lag),
+    "load": ("", lambda health: health.load),
+    "sample_rate": ("Hz", lambda health: health.sample_rate if health.state != "waiting" else math.nan),
+    "measured_rate": ("Hz", lambda health: health.measured_rate if health.state == "receiving" else math.nan),
+    "disk_free": ("B", _free),
+    "unwritten_age": ("s", lambda health: health.unwritten_age),
+    "broker_waiting": ("messages", lambda health: health.broker.waiting),
+    "broker_denied": ("messages", lambda health: health.broker.denied),
+    "all_unrecorded": ("samples", lambda health: health.unrecorded),
+    "unaccounted": ("samples", lambda health: health.unaccounted),
+    "paused": ("measures", lambda health: len(set(health.shed) & CATALOGUE.keys())),
+    "not_judged": ("alarms", lambda health: health.not_judged),
+    "memory_used": ("", lambda health: health.memory_used),
+}
+
+
+METRICS = (*_COUNTERS, *_GAUGES)
+
+
+def metric_unit(name: str) -> str:
+    """Return the unit of a health metric."""
+    return (_COUNTERS.get(name) or _GAUGES[name])[0]
+
+
+class HealthMetric:
+    """One value of the service's health; NaN if it is not known.
+
+    Gauges are read as they are, counters as the increase since the last reading.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._is_counter = name in _COUNTERS
+        self._read = (_COUNTERS.get(name) or _GAUGES[name])[1]
+        self._previous: float | None = None
+
+    def read(self, health: Health) -> float:
+        """Return the value, or the increase of a counter; NaN at the first reading of a counter."""
+        now = float(self._read(health))
+        if not self._is_counter:
+            return now
+        previous, self._previous = self._previous, now
+        return math.nan if previous is None else now - previous
+
 
 HEALTH_PREFIX = "health."
 
@@ -104,152 +186,88 @@ _SETTLED = 1.0  # s: the recorder moves samples between the counts while they ar
 _MAX_LATENCY = 2.0  # s
 _MEMORY_USED = 0.5
 _DISK_DEADBAND = 0.05  # of the limit
+_TOO_MUCH = "use fewer measures, a larger every, or a faster machine"
+
+
+class _Texts(NamedTuple):
+    """Templates of the reasons, and the action for the operator."""
+
+    occurs: str
+    returns: str
+    advice: str
+
+
+# of the alarms that every service has, by their metrics
+_TEXTS = {
+    "age": _Texts("no data for {value}", "samples are received again", "check the rig and its connection"),
+    "latency": _Texts("results are {value} behind the rig", "results keep up with the rig", _TOO_MUCH),
+    "paused": _Texts("{value} paused: results did not keep up with the rig", "all measures are computed", _TOO_MUCH),
+    "memory_used": _Texts(
+        "{value} of the memory for samples that wait is used; all of it holds {seconds} s at this rate",
+        "samples wait in less than a quarter of the memory",
+        "use fewer measures, a faster machine or disk: beyond it samples have no results",
+    ),
+    "not_judged": _Texts("{value} not judged", "all alarms are judged", "see their reasons in the list of alarms"),
+    "lost": _Texts("{value} lost", f"nothing lost for {_CALM:g} s", "check the network and the load of the machines"),
+    "contradictions": _Texts(
+        "what the rig sends contradicts itself",
+        f"no contradiction for {_CONTRADICTED:g} s",
+        "see the events; correct what the rig sends",
+    ),
+    "unaccounted": _Texts(
+        "{value} missing from the counts of the service, or counted twice",
+        "the counts of the service add up",
+        "a defect of the service: save its log and the run file, and report it",
+    ),
+    "all_unrecorded": _Texts(
+        "{value} could not be recorded",
+        "the recording is complete",
+        "check the disk; samples are missing in the run",
+    ),
+    "unwritten_age": _Texts(
+        "the samples of the last {value} are not on disk yet",
+        "all samples are on disk",
+        "check the disk; samples not written are lost if the service is killed",
+    ),
+    "recording_breaks": _Texts(
+        "the run file is missing or cannot be written: a new file is started as soon as possible",
+        f"no break for {_CALM:g} s",
+        "see the notes; the run is in several files",
+    ),
+    "disk_free": _Texts("", "", "free disk space"),
+}
 
 
 def standard_alarms(settings: AlarmSettings, stale_after: float) -> Iterator[AlarmDefinition]:
     """Yield the alarms that every service has, except those disabled in the settings."""
     trip, warn = Severity.TRIP, Severity.WARN
     if settings.dead_stream:
-        yield _service_alarm(
-            "dead_stream",
-            trip,
-            "age",
-            high=stale_after,
-            occurs="no data for {value}",
-            returns="samples are received again",
-            advice="check the rig and its connection",
-        )
+        yield _service_alarm("dead_stream", trip, "age", high=stale_after)
     if settings.overload:
-        yield from _load_alarms()
+        yield _service_alarm("overload", warn, "latency", high=_MAX_LATENCY)
+        yield _service_alarm("paused", warn, "paused")
+        yield _service_alarm("memory", warn, "memory_used", high=_MEMORY_USED, deadband=_MEMORY_USED / 2.0)
     if settings.not_judged:
-        yield _service_alarm(
-            "not_judged",
-            warn,
-            "not_judged",
-            high=0.0,
-            occurs="{value} not judged",
-            returns="all alarms are judged",
-            advice="see their reasons in the list of alarms",
-        )
+        yield _service_alarm("not_judged", warn, "not_judged")
     if settings.lost_data:
-        yield from _loss_alarms()
+        yield _service_alarm("lost_data", warn, "lost", off_delay=_CALM)
+        yield _service_alarm("contradiction", warn, "contradictions", off_delay=_CONTRADICTED)
+        yield _service_alarm("account", trip, "unaccounted", on_delay=_SETTLED)
     if settings.recording:
-        yield from _recording_alarms(settings)
-
-
-def _load_alarms() -> Iterator[AlarmDefinition]:
-    warn = Severity.WARN
-    yield _service_alarm(
-        "overload",
-        warn,
-        "latency",
-        high=_MAX_LATENCY,
-        occurs="results are {value} behind the rig",
-        returns="results keep up with the rig",
-        advice="use fewer measures, a larger every, or a faster machine",
-    )
-    yield _service_alarm(
-        "paused",
-        warn,
-        "paused",
-        high=0.0,
-        occurs="{value} paused: results did not keep up with the rig",
-        returns="all measures are computed",
-        advice="use fewer measures, a larger every, or a faster machine",
-    )
-    memory = _service_alarm(
-        "memory",
-        warn,
-        "memory_used",
-        high=_MEMORY_USED,
-        occurs="{value} of the memory for samples that wait is used; all of it holds {seconds} s at this rate",
-        returns="samples wait in less than a quarter of the memory",
-        advice="use fewer measures, a faster machine or disk: beyond it samples have no results",
-    )
-    yield replace(memory, deadband=_MEMORY_USED / 2.0)
-
-
-def _loss_alarms() -> Iterator[AlarmDefinition]:
-    trip, warn = Severity.TRIP, Severity.WARN
-    lost = _service_alarm(
-        "lost_data",
-        warn,
-        "lost",
-        high=0.0,
-        occurs="{value} lost",
-        returns=f"nothing lost for {_CALM:g} s",
-        advice="check the network and the load of the machines",
-    )
-    yield replace(lost, off_delay=_CALM)
-    contradiction = _service_alarm(
-        "contradiction",
-        warn,
-        "contradictions",
-        high=0.0,
-        occurs="what the rig sends contradicts itself",
-        returns=f"no contradiction for {_CONTRADICTED:g} s",
-        advice="see the events; correct what the rig sends",
-    )
-    yield replace(contradiction, off_delay=_CONTRADICTED)
-    unaccounted = _service_alarm(
-        "account",
-        trip,
-        "unaccounted",
-        high=0.0,
-        occurs="{value} missing from the counts of the service, or counted twice",
-        returns="the counts of the service add up",
-        advice="a defect of the service: save its log and the run file, and report it",
-    )
-    yield replace(unaccounted, on_delay=_SETTLED)
-
-
-def _recording_alarms(settings: AlarmSettings) -> Iterator[AlarmDefinition]:
-    trip, warn = Severity.TRIP, Severity.WARN
-    yield _service_alarm(
-        "recording",
-        trip,
-        "all_unrecorded",
-        high=0.0,
-        occurs="{value} could not be recorded",
-        returns="the recording is complete",
-        advice="check the disk; samples are missing in the run",
-    )
-    yield _service_alarm(
-        "recording",
-        warn,
-        "unwritten_age",
-        high=LONGEST_UNWRITTEN,
-        occurs="the samples of the last {value} are not on disk yet",
-        returns="all samples are on disk",
-        advice="check the disk; samples not written are lost if the service is killed",
-    )
-    broken = _service_alarm(
-        "run_file",
-        warn,
-        "recording_breaks",
-        high=0.0,
-        occurs="the run file is missing or cannot be written: a new file is started as soon as possible",
-        returns=f"no break for {_CALM:g} s",
-        advice="see the notes; the run is in several files",
-    )
-    yield replace(broken, off_delay=_CALM)
-    for severity, least in ((warn, settings.disk_warn), (trip, settings.disk_trip)):
-        if least > 0.0:
-            disk = _service_alarm("disk", severity, "disk_free", low=least, advice="free disk space")
-            yield replace(disk, deadband=_DISK_DEADBAND * least)
+        yield _service_alarm("recording", trip, "all_unrecorded")
+        yield _service_alarm("recording", warn, "unwritten_age", high=LONGEST_UNWRITTEN)
+        yield _service_alarm("run_file", warn, "recording_breaks", off_delay=_CALM)
+        for severity, least in ((warn, settings.disk_warn), (trip, settings.disk_trip)):
+            if least > 0.0:
+                deadband = _DISK_DEADBAND * least
+                yield _service_alarm("disk", severity, "disk_free", least, math.inf, deadband=deadband)
 
 
 def _service_alarm(
-    name: str,
-    severity: Severity,
-    metric: str,
-    *,
-    low: float = -math.inf,
-    high: float = math.inf,
-    occurs: str = "",
-    returns: str = "",
-    advice: str,
-) -> AlarmDefinition:
+    name: str, severity: Severity, metric: str, low: float = -math.inf, high: float = 0.0, *, deadband: float = 0.0,
+    on_delay: float = 0.0, off_delay: float = 0.0,
+) -> AlarmDefinition:  # fmt: skip
+    occurs, returns, advice = _TEXTS[metric]
     alarm = Alarm(
         name=f"{name}.{severity}",
         value=HEALTH_PREFIX + metric,
@@ -261,7 +279,8 @@ def _service_alarm(
         advice=advice,
         not_judged=NO_VALUE,
     )
-    return AlarmDefinition(alarm, AlarmKind(), low, high, metric=metric, occurs=occurs, returns=returns)
+    condition = low, high, deadband, on_delay, off_delay
+    return AlarmDefinition(alarm, AlarmKind(), *condition, metric=metric, occurs=occurs, returns=returns)
 
 
 _MAX_LISTED = 120  # characters of the list of names in a note

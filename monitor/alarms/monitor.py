@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from monitor.alarms import saved_alarm, text
-from monitor.alarms.alarm_instance import AlarmInstance, StreamPosition
+import msgspec
+
+from monitor.alarms import text
+from monitor.alarms.alarm_instance import (
+    MAX_RIGS,
+    VERSION,
+    AlarmInstance,
+    SavedAlarm,
+    SavedAlarms,
+    SavedLimits,
+    StreamPosition,
+    decode_alarms,
+)
 from monitor.alarms.changed_limits import ChangedLimits, changes_in_force
 from monitor.alarms.conditions import ConditionChange, ConditionEvaluator
 from monitor.alarms.conditions import warm_up as warm_up_conditions
@@ -14,7 +25,6 @@ from monitor.alarms.definitions import HEALTH_PREFIX, AlarmDefinition, define_al
 from monitor.alarms.health import HealthAlarm
 from monitor.alarms.judgement import Judgement, PresenceChange
 from monitor.alarms.judgement import warm_up as warm_up_judgement
-from monitor.alarms.saved_alarm import SavedAlarm, SavedLimits
 from monitor.config import AlarmSettings
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, LimitChange, Transition
 from monitor.messages.blocks import Column, ResultBlock, ResultStream
@@ -162,7 +172,7 @@ class AlarmMonitor:
         if alarms:
             self._aside[former] = alarms
         for aside in (self._limits_aside, self._aside):
-            while len(aside) > saved_alarm.MAX_RIGS:
+            while len(aside) > MAX_RIGS:
                 del aside[next(iter(aside))]
         if not alarms:
             return ()
@@ -319,7 +329,8 @@ class AlarmMonitor:
     def snapshot(self) -> bytes:
         """Return the state to be restored after a restart of the service."""
         alarms, limits = self._to_be_saved(), self._limits.saved
-        return saved_alarm.encode(self._number, alarms, self._rig, self._aside, limits, self._limits_aside)
+        aside, limits_aside = self._aside, self._limits_aside
+        return msgspec.json.encode(SavedAlarms(VERSION, self._number, alarms, self._rig, aside, limits, limits_aside))
 
     def _to_be_saved(self) -> tuple[SavedAlarm, ...]:
         self._record_values()
@@ -327,7 +338,7 @@ class AlarmMonitor:
 
     def restore(self, state: bytes) -> None:
         """Restore the result of `snapshot` of another service; raises ValueError for anything else."""
-        found = saved_alarm.decode(state)
+        found = decode_alarms(state)
         self._number, self._aside, self._limits_aside = found.number, dict(found.aside), dict(found.limits_aside)
         self._rig = found.rig
         self._restore_alarms(found.alarms, found.limits)

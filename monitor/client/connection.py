@@ -12,7 +12,7 @@ from typing import Self
 
 from monitor.catalogue import reason_column
 from monitor.messages.alarms import Alarm, AlarmReport
-from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, Samples, SignalBlock
+from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, Samples, SignalBlock, TransferBlock
 from monitor.messages.health import Health
 from monitor.messages.reasons import reason_word
 from monitor.messages.requests import (
@@ -24,11 +24,10 @@ from monitor.messages.requests import (
     SetLimitsRequest,
     ShelveRequest,
 )
-from monitor.messages.transfer import TransferBlock
 from monitor.system.default_endpoints import RESULTS
 from monitor.system.running_clock import RunningClock
 from monitor.transport.zeromq.key_files import keys_of
-from monitor.transport.zeromq.request_client import ANSWER_TIMEOUT, send_request
+from monitor.transport.zeromq.requests import ANSWER_TIMEOUT, send_request
 from monitor.transport.zeromq.results import MessageKind, Published, ResultSubscriber
 from monitor.wire import native as wire
 

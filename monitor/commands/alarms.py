@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "list":
         return _list(arguments, security)
     from monitor.messages.health import Health
-    from monitor.transport.zeromq.request_client import send_request
+    from monitor.transport.zeromq.requests import send_request
 
     _check_options(arguments)
     if arguments.action == "limit":
@@ -163,7 +163,7 @@ def _check_options(arguments: argparse.Namespace) -> None:
 def _change_limits(arguments: argparse.Namespace, security: Keys | None) -> int:
     from monitor.messages.health import Health
     from monitor.messages.requests import SetLimitsRequest
-    from monitor.transport.zeromq.request_client import send_request, user_name
+    from monitor.transport.zeromq.requests import send_request, user_name
 
     alarms = {alarm.name: alarm for alarm in next_message(arguments.connect, AlarmReport, security).alarms}
     limits = tuple(_new_limits(arguments, alarms))
@@ -223,7 +223,7 @@ def _new_limit(alarm: Alarm, text: str) -> NewLimits:
 
 def _request(arguments: argparse.Namespace) -> AlarmRequest:
     from monitor.messages.requests import AcknowledgeRequest, ResetRequest, ShelveRequest
-    from monitor.transport.zeromq.request_client import user_name
+    from monitor.transport.zeromq.requests import user_name
 
     name, by = arguments.name, user_name() if arguments.by is None else arguments.by
     match arguments.action:

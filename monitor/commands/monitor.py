@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from monitor.reliability.plan import ReliabilityPlan
     from monitor.service.service import Service
     from monitor.transport.base import ListeningSource
-    from monitor.transport.zeromq.request_server import ZmqRequestServer
+    from monitor.transport.zeromq.requests import ZmqRequestServer
     from monitor.transport.zeromq.results import ResultPublisher
 
 
@@ -324,7 +324,7 @@ def _exit_if_disk_hangs(problem: BaseException | None, recorder: Recorder | None
 
 
 def _request_server(results: ResultSettings, insecure: bool, guard: Guard) -> ZmqRequestServer | None:
-    from monitor.transport.zeromq.request_server import ZmqRequestServer
+    from monitor.transport.zeromq.requests import ZmqRequestServer
 
     if results.requests in ("", "none"):
         return None

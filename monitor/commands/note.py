@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Send the note; return 0 when the service has accepted it."""
     from monitor.messages.health import Health
     from monitor.messages.requests import NoteRequest
-    from monitor.transport.zeromq.request_client import send_request
+    from monitor.transport.zeromq.requests import send_request
 
     note = NoteRequest(text=arguments.text)
     security = client_security(arguments)

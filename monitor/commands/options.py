@@ -9,7 +9,7 @@ from monitor.system.default_endpoints import RESULTS
 from monitor.text.numbers import parse_duration
 
 if TYPE_CHECKING:
-    from monitor.reliability.decision import DecisionLimits
+    from monitor.reliability.plan import DecisionLimits
     from monitor.transport.zeromq.key_files import Keys
 
 
@@ -127,7 +127,7 @@ def limits_given(arguments: argparse.Namespace) -> dict[str, DecisionLimits]:
     ValueError : one is malformed, or not between 0 and 1.
     """
     from monitor.reliability.curves import NAMES
-    from monitor.reliability.decision import DecisionLimits
+    from monitor.reliability.plan import DecisionLimits
 
     limits = {}
     for text in arguments.limit:

@@ -13,11 +13,10 @@ from monitor.indicators.parts import memory as kinds
 from monitor.indicators.parts.memory import new_memory, open_state
 from monitor.kernel import borrowed, borrowed_view, inlined, kernel
 from monitor.messages.blocks import Samples
-from monitor.reliability.accumulation import advance_accumulated, new_accumulation
 from monitor.reliability.counts import advance_first_passage, new_survivors, search_ranks
 from monitor.reliability.curves import NAMES, estimate
 from monitor.reliability.ensemble import Ensemble, Ranks
-from monitor.reliability.site import sum_overlaps
+from monitor.reliability.site import advance_accumulated, new_accumulation, sum_overlaps
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 
 MAGIC = 0x1_5359_4E43_0102

@@ -26,9 +26,20 @@ from monitor.indicators.parts.sample_loop import LARGEST_SAMPLE
 from monitor.indicators.tracking_pass import TrackingPass, create_indicators
 from monitor.indicators.transfer_function import Averages, TransferFunction
 from monitor.kernel import without_kernels
-from monitor.messages.blocks import Channel, Column, Samples, SignalBlock, Stream, ratio_unit, units_differ
+from monitor.messages.blocks import (
+    FREQUENCY,
+    QUANTITIES,
+    Channel,
+    Column,
+    Samples,
+    SignalBlock,
+    Stream,
+    TransferBlock,
+    TransferStream,
+    ratio_unit,
+    units_differ,
+)
 from monitor.messages.reasons import Reason
-from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 from monitor.wire.native import MAX_COLUMNS
 
 

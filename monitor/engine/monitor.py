@@ -27,9 +27,9 @@ from monitor.messages.blocks import (
     Role,
     SignalBlock,
     Stream,
+    TransferBlock,
 )
 from monitor.messages.reasons import Reason
-from monitor.messages.transfer import TransferBlock
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.reliability.plan import ReliabilityPlan, ValidationSite
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy

@@ -10,9 +10,18 @@ import numpy as np
 from monitor.kernel import without_kernels
 from monitor.messages.blocks import Column, Event, EventKind, Samples, SignalBlock, Stream, same_unit
 from monitor.reliability.curves import NAMES, Reliability, product_of_sites
-from monitor.reliability.decision import ReliabilityEstimate, decide, decide_rows, resolution_of
 from monitor.reliability.ensemble import Integers
-from monitor.reliability.plan import ALL_SITES, MODEL_QUANTILES, ReliabilityPlan, ValidationSite, map_samples
+from monitor.reliability.plan import (
+    ALL_SITES,
+    MODEL_QUANTILES,
+    ReliabilityEstimate,
+    ReliabilityPlan,
+    ValidationSite,
+    decide,
+    decide_rows,
+    map_samples,
+    resolution_of,
+)
 from monitor.reliability.site import SiteReliability
 
 DECISION = "reliability_decision"

@@ -10,9 +10,8 @@ import numpy as np
 from monitor.config import ReliabilitySettings
 from monitor.ensembles.files import read_ensemble
 from monitor.messages.blocks import Samples
-from monitor.reliability.decision import DecisionLimits
 from monitor.reliability.ensemble import Ensemble
-from monitor.reliability.plan import ReliabilityPlan, ValidationSite
+from monitor.reliability.plan import DecisionLimits, ReliabilityPlan, ValidationSite
 from monitor.reliability.tolerance import Tolerance, ToleranceError, TolerancePolicy, check_units, parse_tolerance
 from monitor.system.files import check_regular
 

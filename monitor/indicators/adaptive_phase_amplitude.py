@@ -24,11 +24,11 @@ from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     is_good,
     new_gate,
+    next_position,
     start_row_clock,
     update_gate,
     write_row,
 )
-from monitor.indicators.parts.sample_ring import next_position
 from monitor.kernel import inlined, kernel, reduction
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason

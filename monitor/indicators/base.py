@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from monitor.catalogue import Output
 from monitor.config import Section
 from monitor.indicators.parts.memory import SAMPLES, new_memory
-from monitor.indicators.parts.sample_ring import PIECE, new_ring
+from monitor.indicators.parts.sample_loop import PIECE, new_ring
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason
 

@@ -15,19 +15,18 @@ from monitor.catalogue import CATALOGUE
 from monitor.config.analysis import EnergyErrorSettings
 from monitor.indicators.base import PassIndicator
 from monitor.indicators.parts import memory as kinds
-from monitor.indicators.parts.added_damping import add_damping
 from monitor.indicators.parts.memory import HSEM, open_state
 from monitor.indicators.parts.sample_loop import (
     LARGEST_SAMPLE,
     advance_row_clock,
     is_good,
     new_gate,
+    next_position,
     start_row_clock,
     update_gate,
 )
-from monitor.indicators.parts.sample_ring import next_position
 from monitor.indicators.parts.sliding_statistics import new_sums, push_sums, window_sum
-from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, hann_weights, loop_averages, step_sine
+from monitor.indicators.parts.swept_area import LOOPS_PER_WINDOW, add_damping, hann_weights, loop_averages, step_sine
 from monitor.kernel import inlined, kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason

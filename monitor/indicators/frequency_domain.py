@@ -15,7 +15,6 @@ from monitor.catalogue import CATALOGUE
 from monitor.config.analysis import FrequencyDomainSettings
 from monitor.indicators.base import PassIndicator
 from monitor.indicators.parts import memory as kinds
-from monitor.indicators.parts.added_damping import add_damping
 from monitor.indicators.parts.bin_reading import (
     N_ROWS,
     NEIGHBOURS,
@@ -66,11 +65,12 @@ from monitor.indicators.parts.sample_loop import (
     is_good,
     new_gate,
     new_held,
+    next_position,
     start_row_clock,
     update_gate,
     write_reason,
 )
-from monitor.indicators.parts.sample_ring import next_position
+from monitor.indicators.parts.swept_area import add_damping
 from monitor.kernel import inlined, kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason

@@ -18,8 +18,14 @@ from monitor.indicators.base import PassIndicator, Value
 from monitor.indicators.parts import memory as kinds
 from monitor.indicators.parts.cross_spectra import centred
 from monitor.indicators.parts.memory import SAMPLES, arrays_of, open_state
-from monitor.indicators.parts.sample_loop import advance_row_clock, is_good, start_row_clock, write_row
-from monitor.indicators.parts.sample_ring import PIECE, SampleRing
+from monitor.indicators.parts.sample_loop import (
+    PIECE,
+    SampleRing,
+    advance_row_clock,
+    is_good,
+    start_row_clock,
+    write_row,
+)
 from monitor.kernel import inlined, kernel, part
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason

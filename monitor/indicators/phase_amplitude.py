@@ -38,11 +38,11 @@ from monitor.indicators.parts.sample_loop import (
     is_good,
     new_gate,
     new_held,
+    next_position,
     start_row_clock,
     update_gate,
     write_reason,
 )
-from monitor.indicators.parts.sample_ring import next_position
 from monitor.kernel import inlined, kernel
 from monitor.messages.blocks import Samples
 from monitor.messages.reasons import Reason

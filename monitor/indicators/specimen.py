@@ -41,11 +41,11 @@ from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     is_good,
     new_gate,
+    next_position,
     start_row_clock,
     update_gate,
     write_row,
 )
-from monitor.indicators.parts.sample_ring import next_position
 from monitor.indicators.parts.swept_area import hann_weights
 from monitor.kernel import inlined, kernel, part, reduction
 from monitor.messages.blocks import Samples

@@ -22,10 +22,10 @@ from monitor.indicators.parts.sample_loop import (
     advance_row_clock,
     is_good,
     new_gate,
+    next_position,
     start_row_clock,
     update_gate,
 )
-from monitor.indicators.parts.sample_ring import next_position
 from monitor.indicators.parts.sliding_statistics import (
     largest,
     new_extremes,

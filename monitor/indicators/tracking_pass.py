@@ -40,7 +40,7 @@ from monitor.indicators.parts.memory import (
     first_arrays,
     first_column,
 )  # fmt: skip
-from monitor.indicators.parts.sample_ring import (
+from monitor.indicators.parts.sample_loop import (
     HOLDS,
     PIECE,
     STORED,

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from monitor.messages.alarms import AlarmReport
-    from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+    from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlock
     from monitor.messages.health import Health
-    from monitor.messages.transfer import TransferBlock
 
 
 class Sink(Protocol):

@@ -19,14 +19,13 @@ from monitor.engine.continuity import Accepted
 from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.messages import Sink
 from monitor.messages.alarms import MAX_TRANSITIONS, AlarmReport, LimitChange, Transition
-from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock
+from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, TransferBlock
 from monitor.messages.health import BrokerStatus, CompilationStatus, Health, RecordingStatus, StreamCounts
 from monitor.messages.reasons import Reason
 from monitor.messages.requests import AlarmRequest, NoteRequest, Request, SetLimitsRequest
-from monitor.messages.transfer import TransferBlock
 from monitor.service import load
 from monitor.service.health_statistics import HealthStatistics, SampleAccount
-from monitor.service.waiting import UnpublishedSignals, WaitingBlocks
+from monitor.service.load import UnpublishedSignals, WaitingBlocks
 from monitor.system.running_clock import RunningClock
 from monitor.transport.base import RecordingSink, RequestServer, SignalSource
 from monitor.transport.rate_limit import TokenBucket

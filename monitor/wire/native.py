@@ -10,8 +10,20 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, Samples, SignalBlock, Stream
-from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
+from monitor.messages.blocks import (
+    FREQUENCY,
+    QUANTITIES,
+    Channel,
+    Column,
+    ResultBlock,
+    ResultStream,
+    Role,
+    Samples,
+    SignalBlock,
+    Stream,
+    TransferBlock,
+    TransferStream,
+)
 
 VERSION = 1
 MAX_CHANNELS = 4096

@@ -16,9 +16,8 @@ from monitor.config import SettingsError, load_settings
 from monitor.engine.continuity import Continuity
 from monitor.messages import alarms as alarm_report
 from monitor.messages.alarms import Alarm, AlarmReport
-from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream
+from monitor.messages.blocks import Event, EventKind, ResultBlock, ResultStream, SignalBlock, Stream, TransferBlock
 from monitor.messages.recordings import SIGNALS_COMPLETE, RunHeader, RunProgress
-from monitor.messages.transfer import TransferBlock
 from monitor.system.worker_process import pack_message
 from monitor.wire.native import Encoder, topic
 from replay.assessment.run import BLOCK, record_settings, thinned, updates

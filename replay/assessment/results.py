@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from monitor.config import IndicatorSettings
 from monitor.indicators.benchmark_criteria import BenchmarkCriteria
 from monitor.indicators.frequency_evaluation import FrequencyEvaluation
-from monitor.messages.blocks import Column, Pair, Samples, Stream
+from monitor.messages.blocks import Column, Pair, Samples, Stream, TransferBlock
 from monitor.messages.reasons import Reason
-from monitor.messages.transfer import TransferBlock
 from replay.assessment.change_points import Segmentation
 
 

@@ -15,8 +15,7 @@ from monitor.config import MEASURES, IndicatorSettings, SettingsError, load_sett
 from monitor.engine.monitor import Monitor, UnfitSettingsError, Update
 from monitor.indicators.base import LARGEST_WINDOW
 from monitor.kernel import report_compilation
-from monitor.messages.blocks import Column, ResultStream, Samples
-from monitor.messages.transfer import TransferBlock
+from monitor.messages.blocks import Column, ResultStream, Samples, TransferBlock
 from monitor.system.safe_text import printable
 from replay import Progress, silent
 from replay.assessment.record_passes import dominant_frequencies, whole_records

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from monitor.config import IndicatorSettings
-from monitor.indicators.parts.added_damping import loop_damping
+from monitor.indicators.parts.swept_area import loop_damping
 from monitor.messages.blocks import Channel, ratio_unit, units_differ
 from monitor.messages.headline import LABELS
 from monitor.messages.reasons import Reason

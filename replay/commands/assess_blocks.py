@@ -30,8 +30,7 @@ from replay.assessment.wording import (
 
 if TYPE_CHECKING:
     from monitor.messages.blocks import Column as ResultColumn
-    from monitor.messages.blocks import Samples
-    from monitor.messages.transfer import TransferBlock
+    from monitor.messages.blocks import Samples, TransferBlock
     from replay.assessment import Assessment, HeadlineEstimate, PairAssessment
     from replay.assessment.change_points import Segmentation
     from replay.assessment.results import RecordWarning

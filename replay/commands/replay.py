@@ -18,7 +18,7 @@ from monitor.system.default_endpoints import SIGNALS
 from replay.commands import column_selection
 
 if TYPE_CHECKING:
-    from monitor.transport.zeromq.request_server import ZmqRequestServer
+    from monitor.transport.zeromq.requests import ZmqRequestServer
     from monitor.transport.zeromq.signals import SignalPublisher
     from replay.formats import Recording, Selection
     from replay.playback.controlled_source import ControlledSource
@@ -121,7 +121,7 @@ def _set_up(
 ) -> tuple[ControlledSource, SignalPublisher, ZmqRequestServer | None, str]:
     """Return what plays, and the line to print when it is ready."""
     from monitor.transport.zeromq.key_files import keys_of
-    from monitor.transport.zeromq.request_server import ZmqRequestServer
+    from monitor.transport.zeromq.requests import ZmqRequestServer
     from monitor.transport.zeromq.signals import SignalPublisher
     from replay.faults import parse_faults
     from replay.playback.controlled_source import REQUEST_RATE, ControlledSource

@@ -22,7 +22,7 @@ from monitor.text.numbers import DASH, clock_text
 from replay.tables import report_console
 
 if TYPE_CHECKING:
-    from monitor.messages.runs import RunRow
+    from monitor.messages.recordings import RunRow
     from replay.runs.index import Listing
 
 _WIDTH = 100

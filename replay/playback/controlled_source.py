@@ -28,7 +28,7 @@ from replay.playback.players import RecordingPlayer
 
 if TYPE_CHECKING:
     from monitor.commands.process import StopSignals
-    from monitor.transport.zeromq.request_server import ZmqRequestServer
+    from monitor.transport.zeromq.requests import ZmqRequestServer
     from monitor.transport.zeromq.signals import SignalPublisher
 
 

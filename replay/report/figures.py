@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.catalogue import PER_SHARE, display_unit
-from monitor.messages.blocks import ratio_unit, units_differ
+from monitor.messages.blocks import TransferBlock, ratio_unit, units_differ
 from monitor.messages.headline import HEADLINE, LABELS
-from monitor.messages.transfer import TransferBlock
 from replay.assessment import Assessment, PairAssessment
 from replay.assessment.record_survey import RecordSignals
 from replay.assessment.warnings import is_closed_loop

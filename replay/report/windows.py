@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from monitor.indicators.parts.added_damping import loop_damping
+from monitor.indicators.parts.swept_area import loop_damping
 from monitor.messages.blocks import units_differ
 from monitor.messages.headline import HEADLINE, is_right
 from monitor.text.numbers import plus_minus

@@ -16,7 +16,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from monitor.messages.runs import KEYS, TEXTS, RunRow, row_of
+from monitor.messages.recordings import KEYS, TEXTS, RunRow, row_of
 
 INDEX_NAME = ".synchroscope-runs.sqlite"
 ENDINGS = (".h5", ".hdf5")

@@ -14,7 +14,7 @@ from monitor.config import IndicatorSettings
 from monitor.messages.alarms import AlarmAction, Severity
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.headline import HEADLINE, QUANTITIES
-from monitor.messages.runs import NO_RESULTS, RunRow
+from monitor.messages.recordings import NO_RESULTS, RunRow
 from monitor.recording import RunFileError, RunReader
 from monitor.recording.layout import CLEAN
 from monitor.recording.opening import ForeignHdf5Error

@@ -15,7 +15,9 @@ import numpy as np
 from monitor.ensembles.plan_files import read_tolerance_table
 from monitor.messages.blocks import Samples, same_unit
 from monitor.reliability.curves import Reliability, product_of_sites
-from monitor.reliability.decision import (
+from monitor.reliability.ensemble import Ensemble
+from monitor.reliability.joint import JointReliability
+from monitor.reliability.plan import (
     Decision,
     DecisionLimits,
     ModelVerdict,
@@ -23,8 +25,6 @@ from monitor.reliability.decision import (
     decide,
     resolution_of,
 )
-from monitor.reliability.ensemble import Ensemble
-from monitor.reliability.joint import JointReliability
 from monitor.reliability.tolerance import (
     RELATIVE,
     Tolerance,

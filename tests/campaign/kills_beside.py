@@ -13,7 +13,7 @@ import numpy as np
 from monitor.messages.blocks import EventKind, SignalBlock
 from monitor.messages.health import Health
 from monitor.recording import RunReader
-from monitor.transport.zeromq.request_client import requests_url
+from monitor.transport.zeromq.requests import requests_url
 from monitor.transport.zeromq.results import ResultSubscriber
 from tests.campaign.account import balance, kept_in
 from tests.campaign.bench import Bench, publishing_process, recording_process

@@ -41,7 +41,7 @@ with zmq.Context() as context, context.socket(zmq.SUB) as socket:
 ASKING = """
 import sys
 from monitor.messages.requests import NoteRequest
-from monitor.transport.zeromq.request_client import RequestClient
+from monitor.transport.zeromq.requests import RequestClient
 client, asked = RequestClient(sys.argv[1]), {}
 print("asking", file=sys.stderr, flush=True)
 number = 0

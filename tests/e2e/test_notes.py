@@ -18,7 +18,7 @@ from monitor.messages.blocks import Channel, Event, EventKind, Role, SignalBlock
 from monitor.messages.health import Health
 from monitor.messages.requests import Answer, NoteRequest
 from monitor.recording import RunReader
-from monitor.transport.zeromq.request_client import RequestClient, requests_url
+from monitor.transport.zeromq.requests import RequestClient, requests_url
 from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
 from monitor.transport.zeromq.signals import SignalPublisher
 

@@ -29,7 +29,7 @@ from monitor.messages.requests import (
     StateRequest,
     StepRequest,
 )
-from monitor.transport.zeromq.request_client import RequestClient
+from monitor.transport.zeromq.requests import RequestClient
 from monitor.transport.zeromq.signals import SignalSubscriber
 
 ROOT = Path(__file__).parents[2]

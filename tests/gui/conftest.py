@@ -78,9 +78,8 @@ def judged_arrivals(warm_kernels):
     """A beam that its model describes badly, judged."""
     from monitor.config import IndicatorSettings
     from monitor.engine.monitor import Monitor
-    from monitor.reliability.decision import DecisionLimits
     from monitor.reliability.ensemble import sort_ensemble
-    from monitor.reliability.plan import ReliabilityPlan, ValidationSite
+    from monitor.reliability.plan import DecisionLimits, ReliabilityPlan, ValidationSite
     from monitor.reliability.tolerance import Tolerance, TolerancePolicy
     from replay.simulations import simulation
     from sim.ensembles import realization_block

@@ -17,7 +17,7 @@ from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.messages.health import RecordingStatus
 from monitor.recording import RunWriter
 from monitor.service.service import Service
-from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.requests import ZmqRequestServer
 from monitor.transport.zeromq.results import ResultPublisher
 from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 

@@ -12,7 +12,7 @@ from gui.widgets.menus import MenuPlace
 from gui.window import service_connection
 from monitor.messages.blocks import EventKind
 from monitor.recording import RunReader
-from monitor.transport.zeromq.request_client import RequestClient
+from monitor.transport.zeromq.requests import RequestClient
 from tests.gui.live_service import DELAY, RATE
 
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from monitor.alarms.conditions import _advance_conditions, warm_up
-from monitor.alarms.health_metrics import METRICS, HealthMetric, metric_unit
+from monitor.alarms.definitions import METRICS, HealthMetric, metric_unit
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.config.service import HEALTH_VALUES

@@ -17,7 +17,7 @@ from monitor.messages.health import Health
 from monitor.messages.requests import NewLimits, RequestError, SetLimitsRequest, decode_request, encode
 from monitor.recording.rows import event_rows, events_of
 from monitor.transport.mqtt.sink import MqttCommandHandler
-from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.requests import ZmqRequestServer
 
 QUIET = {"dead_stream": False, "overload": False, "lost_data": False, "recording": False}
 V = {"value": "v", "warn": 1.0, "trip": 2.0, "deadband": 0.1}

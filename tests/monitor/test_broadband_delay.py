@@ -239,12 +239,6 @@ def test_max_delay_must_be_positive(value):
         BroadbandDelayIndicator(RATE, 1.0, max_delay=value)
 
 
-@pytest.mark.parametrize("band", [(5.0, 1.0), (2.0, 2.0), (-1.0, 5.0), (1.0, 500.0), (np.nan, 5.0)])
-def test_band(band):
-    with pytest.raises(ValueError, match="band"):
-        BroadbandDelayIndicator(RATE, 1.0, band=band)
-
-
 @pytest.mark.parametrize("lag", [7.0, 7.25, 7.5, 7.9])
 def test_noise_on_both_does_not_draw_the_correlation_to_whole_samples(lag):
     errors, sds = [], []

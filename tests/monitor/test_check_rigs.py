@@ -16,7 +16,7 @@ from monitor.commands.checks.rigs import RigProbe
 from monitor.commands.security import Guard
 from monitor.config import Settings
 from monitor.transport.zeromq.key_files import Keys
-from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.requests import ZmqRequestServer
 from monitor.transport.zeromq.signals import SignalPublisher
 
 ANY_PORT = "tcp://127.0.0.1:*"

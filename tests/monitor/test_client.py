@@ -38,7 +38,7 @@ from monitor.messages.requests import (
 from monitor.system.running_clock import RunningClock
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.allow_list import KeyFolder
-from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.requests import ZmqRequestServer
 from monitor.transport.zeromq.results import ResultPublisher
 from tests.waiting import until
 

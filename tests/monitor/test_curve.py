@@ -20,8 +20,7 @@ from monitor.transport.base import TransportError
 from monitor.transport.zeromq.allow_list import AllowList, KeyFolder, ZapAuthenticator
 from monitor.transport.zeromq.endpoint import host_and_port
 from monitor.transport.zeromq.key_files import Keys, client_keys, read_public, service_keys
-from monitor.transport.zeromq.request_client import RequestClient
-from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.requests import RequestClient, ZmqRequestServer
 from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
 from monitor.transport.zeromq.signals import SignalPublisher, SignalSubscriber
 

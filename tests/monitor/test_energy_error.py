@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -86,13 +84,6 @@ def test_the_energy_error_of_a_damper_follows_the_amplitude(gain, phase):
     assert np.isnan(rows[:, 3]).all()
 
 
-def test_a_load_that_doubles():
-    x_c, x_m, force = specimen(1, 300)
-    one, two = (HybridSimulationErrorMonitor(RATE, 1.0).update_block(s * x_c, s * x_m, s * force) for s in (1.0, 2.0))
-    np.testing.assert_allclose(two[:, :2], 4.0 * one[:, :2], rtol=1e-13)
-    np.testing.assert_allclose(two[:, 2:], one[:, 2:], rtol=1e-13)
-
-
 def test_a_force_that_counts_the_other_way():
     x_c, x_m, force = specimen(1, 300)
     one, other = (HybridSimulationErrorMonitor(RATE, 1.0).update_block(x_c, x_m, s * force) for s in (1.0, -1.0))
@@ -128,17 +119,6 @@ def test_a_force_that_fails_spoils_one_window():
     np.testing.assert_allclose(rows[-1, 1], sum(reference.energy_error(*part) for part in parts), rtol=1e-10)
 
 
-@given(cuts=st.lists(st.integers(0, 600), max_size=8), every=st.sampled_from([1, 4]))
-def test_what_is_renewed_now_and_then_does_not_depend_on_the_cuts(cuts, every):
-    signals = [np.stack([x, x[::-1]], axis=1) for x in specimen(5, 600)]
-    whole = HybridSimulationErrorMonitor(RATE, 2.0, n_pairs=2).update_block(*signals)
-    monitor = HybridSimulationErrorMonitor(RATE, 2.0, n_pairs=2, every=every)
-    assert monitor.hop > 1
-    edges = [0, *sorted(cuts), 600]
-    rows = [monitor.update_block(*(x[a:b] for x in signals)) for a, b in itertools.pairwise(edges)]
-    np.testing.assert_array_equal(np.concatenate(rows), whole[::every])
-
-
 def test_the_added_damping_in_noise():
     rng = np.random.default_rng(8)
     tones = Tones(3.1, phase=-0.2, gain=1.1)
@@ -154,9 +134,3 @@ def test_no_added_damping_without_cycles_or_under_the_gate():
         rows = HybridSimulationErrorMonitor(RATE, window, **settings).update_block(x_c, x_m, x_m)
         assert np.isnan(rows[:, 3]).all()
         assert np.isfinite(rows[99:, :3]).all()
-
-
-@pytest.mark.parametrize(("name", "value"), [("gate", -0.1), ("relative_gate", 1.0)])
-def test_gates_out_of_range(name, value):
-    with pytest.raises(ValueError, match=name):
-        HybridSimulationErrorMonitor(RATE, 2.0, **{name: value})

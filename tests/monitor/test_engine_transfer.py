@@ -10,8 +10,7 @@ import pytest
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor, UnfitSettingsError
 from monitor.indicators.transfer_function import TransferFunction
-from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
-from monitor.messages.transfer import QUANTITIES
+from monitor.messages.blocks import QUANTITIES, Channel, EventKind, Role, SignalBlock, Stream
 from monitor.transport.zeromq.results import ResultPublisher, ResultSubscriber
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")

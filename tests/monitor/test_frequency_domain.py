@@ -86,14 +86,6 @@ def test_own_peaks_in_neighbouring_bins_are_off_by_half_a_turn():
     np.testing.assert_allclose(common, tones.phase, atol=0.02)
 
 
-@pytest.mark.parametrize("lead", [0.3, -0.3])
-def test_measured_that_leads_has_positive_phase_and_negative_delay(lead):
-    value = FrequencyDomainIndicator(RATE, N / RATE)
-    value.update_block(*Tones(7.0, phase=lead).signals(N, RATE))
-    assert np.sign(value.value.phase) == np.sign(lead)
-    assert np.sign(value.value.delay) == -np.sign(lead)
-
-
 def test_the_band_is_where_the_frequency_is_sought():
     t = np.arange(3 * N) / RATE
     x_c = np.sin(2 * np.pi * 6.0 * t) + 0.3 * np.sin(2 * np.pi * 30.0 * t)

@@ -17,9 +17,9 @@ from monitor.transport.zeromq.message_queue import Origin
 from monitor.transport.zeromq.signals import SignalDecoder
 from monitor.wire.native import Encoder, WireError
 from monitor.wire.plain import decode_plain
-from monitor.wire.plain_senders import PlainSenders
 from monitor.wire.sample_rate import RateCheck, estimate_sample_rate
 from monitor.wire.sender_run import UnnumberedCheck
+from monitor.wire.senders import PlainSenders
 
 Message = dict[str, object]
 RATES = [(1024.0, 1000.0), (1000.0, 1024.0), (1000.0, 2000.0), (400.0, 200.0), (190.0, 200.0), (50.0, 51.2)]

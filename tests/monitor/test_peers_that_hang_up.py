@@ -27,7 +27,7 @@ from time import sleep
 from monitor.messages.blocks import EventKind, SignalBlock
 from monitor.messages.health import Health
 from monitor.transport.zeromq.signals import SignalPublisher
-from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.requests import ZmqRequestServer
 from monitor.transport.zeromq.results import ResultPublisher
 from monitor.transport.zeromq.signals import SignalSubscriber
 

@@ -16,8 +16,8 @@ from monitor.engine.continuity import Accepted, Continuity
 from monitor.engine.monitor import Monitor, Update
 from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream
 from monitor.messages.health import Health
+from monitor.service.load import WaitingBlocks
 from monitor.service.service import Service
-from monitor.service.waiting import WaitingBlocks
 from tests.monitor.in_memory import MemorySink
 
 RATE = 100.0

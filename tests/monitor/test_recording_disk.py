@@ -16,6 +16,7 @@ from time import monotonic, sleep
 import numpy as np
 import pytest
 
+from monitor.commands.service_files import UNKNOWN, DiskSpace
 from monitor.messages.blocks import (
     Channel,
     Column,
@@ -449,3 +450,35 @@ print(refused, [path.name for path in folder.iterdir()])
 def test_a_disk_that_refuses_while_a_file_is_made_ends_nothing_and_leaves_nothing_behind(tmp_path) -> None:
     done = subprocess.run([sys.executable, "-c", MADE, tmp_path, "8000"], capture_output=True, text=True)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "16 []\n")
+
+
+def test_it_says_what_the_file_system_says(tmp_path) -> None:
+    said = os.statvfs(tmp_path)
+    space = DiskSpace(tmp_path)
+    # others write to the disk meanwhile
+    assert space.free == pytest.approx(said.f_bavail * said.f_frsize, rel=0.1)
+    space.close()
+    space.close()
+
+
+def test_a_disk_that_cannot_be_asked_is_not_known(tmp_path) -> None:
+    space = DiskSpace(tmp_path / "nowhere")
+    assert space.free == UNKNOWN == -1
+    space.close()
+
+
+def test_it_is_looked_at_again(tmp_path) -> None:
+    looks, again = [], threading.Event()
+
+    def look(folder) -> int:
+        looks.append(folder)
+        if len(looks) == 3:
+            again.set()
+        return 10 * len(looks)
+
+    space = DiskSpace(tmp_path, 0.01, look)
+    assert space.free >= 10
+    assert again.wait(10.0)
+    space.close()
+    assert space.free == 10 * len(looks)
+    assert set(looks) == {tmp_path}

@@ -13,9 +13,15 @@ from hypothesis import strategies as st
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor, warm_up
 from monitor.messages.blocks import Channel, EventKind, Role, SignalBlock, Stream
-from monitor.reliability.decision import DecisionLimits, ModelVerdict, ReliabilityEstimate, decide
 from monitor.reliability.ensemble import sort_ensemble
-from monitor.reliability.plan import ReliabilityPlan, ValidationSite
+from monitor.reliability.plan import (
+    DecisionLimits,
+    ModelVerdict,
+    ReliabilityEstimate,
+    ReliabilityPlan,
+    ValidationSite,
+    decide,
+)
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 
 RATE = 100.0

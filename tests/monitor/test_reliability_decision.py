@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.reliability.decision import DecisionLimits, ModelVerdict, ReliabilityEstimate, decide
+from monitor.reliability.plan import DecisionLimits, ModelVerdict, ReliabilityEstimate, decide
 
 SHARE = st.floats(0.0, 1.0)
 ERROR = st.sampled_from([0.0, np.nan, 0.001, 0.05, 0.4])

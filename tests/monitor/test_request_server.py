@@ -11,8 +11,7 @@ import zmq
 
 from monitor.messages.requests import Answer, NoteRequest, Request
 from monitor.transport.base import TransportError
-from monitor.transport.zeromq.request_client import RequestClient, requests_url
-from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.requests import RequestClient, ZmqRequestServer, requests_url
 from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("no_leftovers")

@@ -12,10 +12,9 @@ from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream
+from monitor.messages.blocks import Channel, Event, EventKind, ResultBlock, Role, SignalBlock, Stream, TransferBlock
 from monitor.messages.health import Health, RecordingStatus, StreamCounts, decode, encode
 from monitor.messages.requests import NoteRequest, Request
-from monitor.messages.transfer import TransferBlock
 from monitor.service.service import Service
 from tests.monitor.in_memory import MemorySink, MemorySource
 

@@ -18,9 +18,8 @@ from monitor.__main__ import main
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.alarms import AlarmReport, LimitChange, Severity
-from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock
+from monitor.messages.blocks import Event, EventKind, ResultBlock, SignalBlock, TransferBlock
 from monitor.messages.recordings import SIGNALS_COMPLETE, RunHeader
-from monitor.messages.transfer import TransferBlock
 from monitor.recording import RunWriter
 from monitor.system.worker_process import read_message
 from monitor.transport.zeromq.results import ResultDecoder

@@ -26,7 +26,7 @@ from monitor.messages.blocks import (
     SignalBlock,
     Stream,
 )
-from monitor.messages.runs import KEYS, RunRow
+from monitor.messages.recordings import KEYS, RunRow
 from monitor.recording import RunWriter
 from monitor.recording.queues import Backlog, NoteQueue
 from monitor.recording.run_files import RunFiles

@@ -12,9 +12,8 @@ from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.blocks import Role
 from monitor.recording import RunWriter
-from monitor.reliability.decision import ModelVerdict, ReliabilityEstimate, decide
 from monitor.reliability.ensemble import sort_ensemble
-from monitor.reliability.plan import map_samples
+from monitor.reliability.plan import ModelVerdict, ReliabilityEstimate, decide, map_samples
 from monitor.reliability.site import SiteReliability
 from monitor.reliability.tolerance import Tolerance, TolerancePolicy
 from replay.commands.truth_table import compare_with_truth

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.reliability.decision import DecisionLimits, ModelVerdict
 from monitor.reliability.ensemble import sort_ensemble
+from monitor.reliability.plan import DecisionLimits, ModelVerdict
 from replay.commands.validate_report import validation_drawing
 from replay.formats import RecordingError
 from replay.pictures import DPI

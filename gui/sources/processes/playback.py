@@ -14,7 +14,7 @@ from gui.sources.processes.player import ReplayControl
 from gui.sources.processes.session import ANY_PORT, ServiceProcess, SourceSession, free_endpoint
 from monitor.messages.ready import Endpoints
 from monitor.messages.recordings import Description
-from monitor.transport.zeromq.request_client import RequestClient
+from monitor.transport.zeromq.requests import RequestClient
 
 _MAX_ADVANCE = 5.0  # s; a larger step is a seek
 _BEFORE_START = -1.0  # s, before the faults at the start

@@ -30,7 +30,7 @@ from monitor.messages.requests import (
 )
 
 if TYPE_CHECKING:
-    from monitor.transport.zeromq.request_client import RequestClient
+    from monitor.transport.zeromq.requests import RequestClient
 
 _POLL_INTERVAL = 25  # ms between polls for answers
 _STATE_INTERVAL = 0.1  # s between requests of the state

@@ -23,9 +23,8 @@ from gui.model.receiver import Message, ReceivedMessages
 from gui.sources.processes.child_process import ChildProcess, ProcessFactory, exit_reason
 from gui.sources.processes.player import PlayHead
 from gui.sources.processes.session import SourceSession
-from monitor.messages.blocks import ResultBlock
+from monitor.messages.blocks import ResultBlock, TransferBlock
 from monitor.messages.recordings import SIGNALS_COMPLETE, Description, Overview, RecordedEvent, RunHeader, RunProgress
-from monitor.messages.transfer import TransferBlock
 from monitor.system.worker_process import read_message, start_python
 
 _BATCH = 1 << 22  # bytes that are stored at once

@@ -67,7 +67,7 @@ def sockets(settings: Settings, insecure: bool, guard: Guard, stack: ExitStack) 
     """Bind the sockets of the service until `stack` is closed, so that two on one port are found."""
     from monitor.transport.plotjuggler import PlotJugglerSink
     from monitor.transport.prometheus import PrometheusSink
-    from monitor.transport.zeromq.request_server import ZmqRequestServer
+    from monitor.transport.zeromq.requests import ZmqRequestServer
     from monitor.transport.zeromq.results import ResultPublisher
 
     def results(url: str) -> _Closable:

@@ -100,8 +100,7 @@ def _limit_name(limit: LimitSettings) -> str:
 
 def _is_count(limit: LimitSettings) -> bool:
     """Whether the value is a count, which does not fluctuate around a limit."""
-    from monitor.alarms.definitions import HEALTH_PREFIX
-    from monitor.alarms.health_metrics import metric_unit
+    from monitor.alarms.definitions import HEALTH_PREFIX, metric_unit
 
     is_health = limit.value.startswith(HEALTH_PREFIX)
     return is_health and metric_unit(limit.value.removeprefix(HEALTH_PREFIX)) not in ("s", "Hz", "B")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from monitor.indicators.parts.bias import separate_bias
 from monitor.indicators.parts.bin_reading import (
     Tone,
     copy_gains,
@@ -17,7 +16,7 @@ from monitor.indicators.parts.bin_reading import (
 )
 from monitor.indicators.parts.deviation import add_chance_agreement, weighted_sum_deviations
 from monitor.indicators.parts.dominant_tone import Taper
-from monitor.indicators.parts.residual import correct_for_noise, fit_least_squares
+from monitor.indicators.parts.residual import correct_for_noise, fit_least_squares, separate_bias
 from monitor.indicators.parts.unrelated_motion import UNRELATED, unexplained_share
 from monitor.kernel import kernel, part, reduction
 from monitor.messages.blocks import Samples

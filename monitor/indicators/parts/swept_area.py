@@ -1,11 +1,16 @@
-"""Averages over a stored window of one signal against another: area swept by their loop, covariance, powers.
+"""Averages over a stored window of one signal against another, and the damping that an error adds to a structure.
 
-A window rarely holds whole cycles. All averages use Hann weights, also the means that are subtracted, so that an
-incomplete cycle has little influence: within half a percent from 2.5 cycles on.
+Area swept by their loop, covariance, powers. A window rarely holds whole cycles: all averages use Hann weights, also
+the means that are subtracted, so that an incomplete cycle has little influence: within half a percent from 2.5 on.
+
+A specimen of stiffness k = share K that is moved by m instead of c pushes back with k m. Where m/c is ``in_phase +
+i quadrature`` at the loop's frequency, the loop M s^2 + C s + K (1 - share) + k m/c = 0 has the damping ratio of C
+plus ``share quadrature / (2 (1 - share + share in_phase))`` (docs/indicators.md).
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -111,3 +116,22 @@ def _crossing_frequency(signal: Samples, level: float, margin: float) -> float:
     if cycles == 0.0 and n_down > 0 and n_up > 0:
         cycles, span = 0.5, abs(first_down - first_up)
     return float(cycles / span) if span > 0.0 else np.nan
+
+
+def loop_damping(in_phase: float, quadrature: float, share: float) -> float:
+    """Return the added damping ratio, negative for a lag.
+
+    Parameters
+    ----------
+    in_phase, quadrature : measured over command: cos(phase) / ratio and sin(phase) / ratio.
+    share : the specimen's share of the structure's stiffness; 0: unknown, and the result is per unit of share, to
+        first order. Where stiffness and error together are below zero the result is NaN.
+    """
+    if share == 0.0:
+        return 0.5 * quadrature
+    stiffness = 1.0 - share + share * in_phase
+    return 0.5 * share * quadrature / stiffness if stiffness > 0.0 else math.nan
+
+
+add_damping = part(loop_damping)
+"""`loop_damping` within a kernel."""

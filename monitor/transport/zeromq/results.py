@@ -14,9 +14,8 @@ import zmq
 from monitor.messages import alarms as alarm_report
 from monitor.messages import health as health_format
 from monitor.messages.alarms import AlarmReport
-from monitor.messages.blocks import Event, ResultBlock, SignalBlock
+from monitor.messages.blocks import Event, ResultBlock, SignalBlock, TransferBlock
 from monitor.messages.health import Health
-from monitor.messages.transfer import TransferBlock
 from monitor.system.worker_process import POSSIBLE
 from monitor.transport.zeromq.key_files import Keys
 from monitor.transport.zeromq.message_queue import Origin

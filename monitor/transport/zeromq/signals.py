@@ -15,9 +15,8 @@ from monitor.transport.zeromq.subscriber import Subscriber
 from monitor.transport.zeromq.subscriber_socket import SubscriberSettings
 from monitor.wire import native as wire
 from monitor.wire.native import Decoder, Encoder, Frames, WireError
-from monitor.wire.native_sender import NativeSender
 from monitor.wire.plain import PlainMessage, decode_frames
-from monitor.wire.plain_senders import PlainSenders
+from monitor.wire.senders import NativeSender, PlainSenders
 
 MAX_SENDERS = 64
 _MAX_NAMES, _ANY = 1024, -1

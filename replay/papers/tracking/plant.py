@@ -8,8 +8,7 @@ import numpy as np
 
 from monitor.config import IndicatorSettings
 from monitor.indicators.benchmark_criteria import BenchmarkCriteria, benchmark_criteria
-from monitor.messages.blocks import Channel, Role, Samples, Stream
-from monitor.messages.transfer import TransferBlock
+from monitor.messages.blocks import Channel, Role, Samples, Stream, TransferBlock
 from replay.assessment import assess
 from replay.formats.recordings import ArrayRecording
 from sim.excitation import BandNoise

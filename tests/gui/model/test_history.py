@@ -15,6 +15,7 @@ from gui.model.receiver import ReceivedMessages
 from gui.model.results import ResultHistory
 from gui.panels.reliability import latest_decision
 from monitor.messages.blocks import (
+    FREQUENCY,
     Channel,
     Column,
     Event,
@@ -24,9 +25,10 @@ from monitor.messages.blocks import (
     Role,
     SignalBlock,
     Stream,
+    TransferBlock,
+    TransferStream,
 )
 from monitor.messages.health import Health
-from monitor.messages.transfer import FREQUENCY, TransferBlock, TransferStream
 
 MEMORY = 8 << 20
 CHANNELS = (Channel("c", Role.COMMAND, "m", "a"), Channel("m", Role.MEASURED, "m", "a"))

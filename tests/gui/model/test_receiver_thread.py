@@ -13,6 +13,7 @@ from gui.model.history import History
 from gui.model.receiver import ReceivedMessages, ReceiverThread, ServiceSubscription
 from monitor.messages.alarms import AlarmReport
 from monitor.messages.blocks import (
+    FREQUENCY,
     Channel,
     Column,
     Event,
@@ -22,9 +23,10 @@ from monitor.messages.blocks import (
     Role,
     SignalBlock,
     Stream,
+    TransferBlock,
+    TransferStream,
 )
 from monitor.messages.health import Health
-from monitor.messages.transfer import FREQUENCY, TransferBlock, TransferStream
 from monitor.transport.base import TransportError
 from monitor.transport.zeromq.results import ResultPublisher
 from tests.waiting import until

@@ -18,7 +18,7 @@ from gui.model.run_catalogue import (
     searched_text,
 )
 from gui.wording.event_text import Level
-from monitor.messages.runs import RunRow
+from monitor.messages.recordings import RunRow
 
 BEST = RunRow(
     "a/best.h5", "2026-01-05T10:00:00+00:00", 59.94, 100.0, 5994, "rig", "a; b", "clean", -2.0, 12.0, "a", 0, 0, "",

@@ -16,9 +16,16 @@ from gui.panels.transfer import TransferPanel
 from gui.plots.view import View
 from gui.plots.xy.plot import log_ticks
 from gui.widgets.theme import LIGHT
-from monitor.messages.blocks import Column, ResultBlock, ResultStream
+from monitor.messages.blocks import (
+    FREQUENCY,
+    QUANTITIES,
+    Column,
+    ResultBlock,
+    ResultStream,
+    TransferBlock,
+    TransferStream,
+)
 from monitor.messages.health import Health
-from monitor.messages.transfer import FREQUENCY, QUANTITIES, TransferBlock, TransferStream
 from tests.gui.shown import look
 
 F = np.arange(0.5, 10.5, 0.5)  # Hz

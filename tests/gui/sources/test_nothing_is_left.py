@@ -19,7 +19,7 @@ from gui.sources.replay_bar.fault_bar import FaultBar
 from gui.sources.replay_bar.replay_bar import ReplayBar
 from gui.widgets.theme import LIGHT
 from monitor.messages.recordings import read_description
-from monitor.transport.zeromq.request_client import RequestClient
+from monitor.transport.zeromq.requests import RequestClient
 
 
 def steered(kind, parent):

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from gui.sources.processes.player import ReplayControl
 from monitor.messages.recordings import Overview, read_description
 from monitor.messages.requests import StateRequest
-from monitor.transport.zeromq.request_client import RequestClient
-from monitor.transport.zeromq.request_server import ZmqRequestServer
+from monitor.transport.zeromq.requests import RequestClient, ZmqRequestServer
 from replay.playback.controlled_source import ControlledSource
 from replay.playback.players import RecordingPlayer
 from replay.simulations import simulation

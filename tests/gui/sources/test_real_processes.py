@@ -25,7 +25,7 @@ from gui.sources.processes.player import ReplayControl
 from gui.sources.processes.session import ANY_PORT, free_endpoint
 from monitor.messages.ready import Endpoints
 from monitor.recording import RunReader
-from monitor.transport.zeromq.request_client import RequestClient
+from monitor.transport.zeromq.requests import RequestClient
 from monitor.transport.zeromq.results import ResultSubscriber
 
 PATIENCE = 90_000  # ms

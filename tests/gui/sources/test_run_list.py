@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu
 from gui.model.run_catalogue import COLUMNS
 from gui.sources.opening.run_list import RunList
 from gui.widgets.theme import DARK, LIGHT
-from monitor.messages.runs import RunRow
+from monitor.messages.recordings import RunRow
 
 ROWS = (
     RunRow("b.h5", "2026-01-06T10:00:00+00:00", 60.0, outcome="clean", worst_delay_ms=40.0, alarms=2, notes=0),

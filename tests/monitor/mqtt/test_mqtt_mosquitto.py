@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import ssl
-from collections.abc import Callable, Iterator
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from time import monotonic, sleep
 from typing import BinaryIO
 
+import numpy as np
 import pytest
 from cryptography import x509
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.reasoncodes import ReasonCode
 
+from monitor.catalogue import outputs_by_name
 from monitor.config import MqttSettings
+from monitor.messages.alarms import Alarm, Severity
+from monitor.messages.blocks import Column, ResultBlock, ResultStream
 from monitor.messages.requests import NoteRequest, encode
-from monitor.transport.mqtt import MqttSink, client, connection, credentials
+from monitor.transport.mqtt import MqttSink, client, connection, credentials, payloads
+from monitor.transport.mqtt.client import ConnectionTasks
 from monitor.transport.mqtt.credentials import CredentialError, password, tls_context
+from monitor.transport.mqtt.discovery import Discovery, StateEncoder
+from monitor.transport.mqtt.outbox import DISCOVERED, STATUS, Outbox, RigTopics
 from tests.monitor.mqtt.conftest import report, rows, transition
 from tests.monitor.mqtt.mosquitto import Authority, Mosquitto, here, passwords
 from tests.needs import needs
@@ -329,3 +341,92 @@ def test_the_key_that_was_looked_at_is_the_one_that_is_used(tmp_path, authority,
     given = {"host": "h", "ca": str(authority.path), "certificate": str(certificate), "key": str(key)}
     # the other key does not belong to the certificate
     assert tls_context(MqttSettings(**given)) is not None
+
+
+class Refusing:
+    """A connection whose first subscriptions fail."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures, self.subscribed = failures, 0
+        self.messages = self._none()
+
+    async def subscribe(self, topic: str, qos: int) -> list[ReasonCode]:
+        self.subscribed += 1
+        return [ReasonCode(PacketTypes.SUBACK, identifier=128 if self.subscribed <= self.failures else 1)]
+
+    async def _none(self) -> AsyncIterator[object]:
+        await asyncio.Event().wait()
+        yield
+
+
+def test_a_refused_subscription_is_tried_again_and_noted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client, "_SUBSCRIBE_INTERVAL", 0.0)
+    notes: list[str] = []
+    settings, topics = MqttSettings(host="h", username="desk", commands=True), RigTopics("lab", "rig")
+    tasks = ConnectionTasks(settings, Outbox(), lambda: topics, lambda _: (), lambda *_: None, notes.append)
+    connection = Refusing(3)
+
+    async def check(topic: str) -> str:
+        return ""
+
+    async def run() -> None:
+        running = asyncio.create_task(tasks.run(connection, topics, check))
+        while connection.subscribed < 4:
+            await asyncio.sleep(0.0)
+        # once it is granted there are no more
+        for _ in range(100):
+            await asyncio.sleep(0.0)
+        tasks.stop(0.0)
+        await running
+
+    asyncio.run(run())
+    assert connection.subscribed == 4
+    assert notes == ["no permission to read synchroscope/v1/lab/rig/command"]
+
+
+PYTHON = os.environ.get("SYNCHROSCOPE_HOMEASSISTANT", "")
+# a name that would end a literal or begin an expression in a template
+ODD = 'o\'ne} {{ 1/0 }} "%7"'
+
+
+@pytest.mark.skipif(not PYTHON, reason="SYNCHROSCOPE_HOMEASSISTANT is not set")
+def test_home_assistant_accepts_every_sensor_and_reads_its_value() -> None:
+    outputs = outputs_by_name()
+    columns = [Column(name, output.unit, actuator) for actuator in ("north", ODD) for name, output in outputs.items()]
+    columns += [Column("peak_error", unit, f"in {unit}") for unit in ("V", "mm", "°C", "kN", "")]
+    stream = ResultStream("hall 7", 7, 100.0, 2, tuple(columns))
+    topics = RigTopics("lab", "hall 7", plain=True)
+    discovery = Discovery("homeassistant", topics, all_values=True, commands=True)
+    alarms = tuple(
+        Alarm(f"{actuator}.fdb_delay.{severity}", "fdb_delay", actuator, "s", severity, high=0.02)
+        for actuator in ("north", ODD)
+        for severity in Severity
+    )
+    values = 1e-3 * np.arange(1.0, 1.0 + len(columns))
+    values[3] = np.nan
+    block = ResultBlock(stream, 0, 0.0, values[np.newaxis])
+    states = {
+        topics.topic(DISCOVERED): StateEncoder(stream, all_values=True, window=2.0).message(block, payloads.now()),
+        topics.topic(STATUS): payloads.status("online", state="receiving"),
+    }
+    for number, alarm in enumerate(alarms, 1):
+        states[topics.topic(topics.alarm(alarm.name))] = payloads.alarm(alarm, transition(number, alarm))
+    configs = {m.topic: json.loads(m.payload) for m in (*discovery.sensors(stream), *discovery.alarms(alarms))}
+    given = {"configs": configs, "states": {topic: payload.decode() for topic, payload in states.items()}}
+    program = Path(__file__).with_name("homeassistant_validate.py")
+    done = subprocess.run(
+        [PYTHON, program], input=json.dumps(given), capture_output=True, text=True, check=False, env={}
+    )
+    assert not done.returncode, done.stderr
+    found = json.loads(done.stdout)
+    # each but the button has a state
+    assert len(found) == len(configs)
+    read = json.loads(states[topics.topic(DISCOVERED)])["values"]["north"]
+    shown = {
+        topic.split("/")[3]: state for topic, state in found.items() if topic.startswith("homeassistant/sensor/")
+    }
+    assert len(read) > 30
+    for name, value in read.items():
+        state = shown[f"north_{name}"]
+        assert state == "None" if value is None else float(state) == value, (name, state)
+    assert [state for topic, state in found.items() if "/binary_sensor/" in topic] == ["ON", "OFF"] * 2
