@@ -92,16 +92,16 @@ class MeasureEntry:
         return getattr(import_module(module), name)
 
 
-def _outputs(group: str, label: str, *columns: Output) -> tuple[Output, ...]:
-    return tuple(column._replace(label=label, group=group) for column in columns)
+def columns_of(measure: str, label: str, *columns: Output, group: str = "") -> tuple[Output, ...]:
+    """Return the columns of a measure with label and group, see `Output`; last, the reason why they have no value."""
+    reason = Output(f"{measure}_reason", CODE_UNIT, same_unit=all(column.same_unit for column in columns))
+    return tuple(column._replace(label=label, group=group) for column in (*columns, reason))
 
-
-_TRACKING = "monitor.indicators.tracking_error"
 
 CATALOGUE: dict[str, MeasureEntry] = {
     "fdb": MeasureEntry(
         "monitor.indicators.frequency_domain:FrequencyDomainIndicator",
-        _outputs(
+        columns_of(
             "fdb",
             "FDB",
             Output("fdb_ratio", RATIO_UNIT, row="ratio"),
@@ -113,13 +113,13 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("fdb_phase_sd", "rad"),
             Output("fdb_delay_sd", "s"),
             Output("fdb_added_damping", PER_SHARE, row="added damping", same_unit=True, display=_PERCENT),
-            Output("fdb_reason", CODE_UNIT),
+            group="fdb",
         ),
         cost=12.0,
     ),
     "paei": MeasureEntry(
         "monitor.indicators.phase_amplitude:PhaseAmplitudeIndices",
-        _outputs(
+        columns_of(
             "paei",
             "PAEI",
             Output("paei_ratio", RATIO_UNIT, row="ratio"),
@@ -129,13 +129,13 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("paei_ratio_sd", RATIO_UNIT),
             Output("paei_phase_sd", "rad"),
             Output("paei_delay_sd", "s"),
-            Output("paei_reason", CODE_UNIT),
+            group="paei",
         ),
         cost=12.0,
     ),
     "paei_adaptive": MeasureEntry(
         "monitor.indicators.adaptive_phase_amplitude:AdaptivePhaseAmplitudeIndices",
-        _outputs(
+        columns_of(
             "paei_adaptive",
             "PAEI",
             Output("paei_adaptive_ratio", RATIO_UNIT),
@@ -146,56 +146,53 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("paei_adaptive_phase_sd", "rad"),
             Output("paei_adaptive_delay_sd", "s"),
             Output("paei_adaptive_window", "s"),
-            Output("paei_adaptive_reason", CODE_UNIT),
+            group="paei_adaptive",
         ),
         cost=15.0,
     ),
     "ti": MeasureEntry(
         "monitor.indicators.tracking_indicator:TrackingIndicator",
-        _outputs(
-            "",
+        columns_of(
+            "ti",
             "TI",
             Output("ti", f"{SIGNAL_UNIT}^2", row="tracking indicator"),
             Output("ti_total", f"{SIGNAL_UNIT}^2"),
             Output("ti_normalized", "1", row="tracking indicator, normalised", same_unit=True),
             Output("ti_angle", "rad", row="angle by TI"),
             Output("ti_angle_sd", "rad"),
-            Output("ti_reason", CODE_UNIT),
         ),
         cost=7.0,
     ),
     "nrmse": MeasureEntry(
-        f"{_TRACKING}:RmsErrorIndicator",
-        _outputs(
-            "",
+        "monitor.indicators.tracking_error:RmsErrorIndicator",
+        columns_of(
+            "nrmse",
             "NRMSE",
             Output("nrmse", "1", row="NRMSE", same_unit=True, display=_PERCENT),
             Output("nrmse_std", "1", same_unit=True),
             Output("nrmse_range", "1", same_unit=True),
             Output("nrmse_measured", "1", same_unit=True),
-            Output("nrmse_reason", CODE_UNIT, same_unit=True),
         ),
     ),
     "peak_error": MeasureEntry(
-        f"{_TRACKING}:PeakErrorIndicator",
-        _outputs(
-            "",
+        "monitor.indicators.tracking_error:PeakErrorIndicator",
+        columns_of(
+            "peak_error",
             "peak error",
             Output("peak_error", SIGNAL_UNIT, row="peak error", same_unit=True),
             Output("peak_error_relative", "1", row="peak error, relative", same_unit=True, display=_PERCENT),
-            Output("peak_error_reason", CODE_UNIT, same_unit=True),
         ),
     ),
     "hsem": MeasureEntry(
         "monitor.indicators.energy_error:HybridSimulationErrorMonitor",
-        _outputs(
+        columns_of(
             "hsem",
             "HSEM",
             Output("hsem_energy", ENERGY_UNIT, row="energy error", same_unit=True),
             Output("hsem_energy_total", ENERGY_UNIT, row="energy error since the start", same_unit=True),
             Output("hsem", "1", row="energy error, of the work", same_unit=True),
             Output("hsem_added_damping", PER_SHARE, row="added damping", same_unit=True, display=_PERCENT),
-            Output("hsem_reason", CODE_UNIT, same_unit=True),
+            group="hsem",
         ),
         needs_force=True,
     ),
@@ -253,8 +250,8 @@ CATALOGUE: dict[str, MeasureEntry] = {
     ),
     "fei": MeasureEntry(
         "monitor.indicators.frequency_evaluation:FrequencyEvaluationIndex",
-        _outputs(
-            "",
+        columns_of(
+            "fei",
             "FEI",
             Output("fei_ratio", RATIO_UNIT),
             Output("fei_phase", "rad"),
@@ -263,7 +260,6 @@ CATALOGUE: dict[str, MeasureEntry] = {
             Output("fei_ratio_sd", RATIO_UNIT),
             Output("fei_phase_sd", "rad"),
             Output("fei_delay_sd", "s"),
-            Output("fei_reason", CODE_UNIT),
         ),
         cost=15.0,
     ),

@@ -1,6 +1,6 @@
 """HSEM: the energy that the tracking error adds to a hybrid test or removes from it.
 
-In numpy: `reference.energy_error`, `reference.added_damping`. Settings: `EnergyErrorSettings`. The kernel slides the
+In numpy: `reference_force.energy_error`, `added_damping`. Settings: `EnergyErrorSettings`. The kernel slides the
 sums of energy at every sample (`_slide`); looks for the added damping in the whole window eight times a window
 (`_look`); reads a row where one is due (`_read`).
 """

@@ -208,8 +208,8 @@ def tracking_angle(x_c: Vector, x_m: Vector) -> float:
     >>> print(f"{tracking_angle(*tone()):.4f}")
     -0.1131
     """
-    growth, common, _, _ = _hann_averages(x_m, x_c)
-    return float(np.arctan2(growth / _sine_of_step(x_c), common))
+    growth, common, _, _ = hann_averages(x_m, x_c)
+    return float(np.arctan2(growth / sine_of_step(x_c), common))
 
 
 def nrmse(x_c: Vector, x_m: Vector) -> tuple[float, float, float, float]:
@@ -236,55 +236,12 @@ def peak_error(x_c: Vector, x_m: Vector) -> tuple[float, float]:
     return largest, largest / float(np.max(np.abs(x_c)))
 
 
-def energy_error(x_c: Vector, x_m: Vector, f_m: Vector) -> float:
-    """Return HSEM's energy: between the loops of the force against measured and against the commanded displacement.
+def hann_averages(a: Vector, b: Vector) -> tuple[float, float, float, float]:
+    """Return the area that b sweeps about a in a sample, and the averages of ab, aa and bb, about their means.
 
-    Mosqueda, Stojadinovic and Mahin 2007, doi:10.1061/(ASCE)0733-9445(2007)133:8(1100). A lag makes it positive:
-    ``pi k A_c A_m sin(lag)`` a cycle of a spring.
-
-    >>> x_c, x_m = tone()
-    >>> print(f"{energy_error(x_c, x_m, 5.0 * x_m):.3f}, of three cycles {3 * np.pi * 4.0 * np.sin(0.1131):.3f}")
-    4.248, of three cycles 4.255
+    >>> print(*(f"{value:.3f}" for value in hann_averages(*tone())))
+    0.002 0.397 0.500 0.320
     """
-    return float(_work(f_m, x_m)[-1] - _work(f_m, x_c)[-1])
-
-
-def normalized_energy_error(x_c: Vector, x_m: Vector, f_m: Vector) -> Vector:
-    """Return (n,): the energy error so far over the span so far of the work along the command (ours).
-
-    >>> x_c, x_m = tone()
-    >>> print(f"{normalized_energy_error(x_c, x_m, 5.0 * x_m)[-1]:.3f}")
-    0.725
-    """
-    along = _work(f_m, x_c)
-    span = np.maximum.accumulate(along) - np.minimum.accumulate(along)
-    with np.errstate(invalid="ignore"):
-        ratio: Vector = (_work(f_m, x_m) - along) / span
-    return ratio
-
-
-def added_damping(x_c: Vector, x_m: Vector, f_m: Vector) -> float:
-    """Return minus the energy error of a cycle over 4 pi times the strain energy of the command (ours).
-
-    Of a spring it is ``sin(phase) / (2 ratio)``, per unit of the specimen's share of the stiffness.
-
-    >>> x_c, x_m = tone()
-    >>> print(f"{added_damping(x_c, x_m, 5.0 * x_m):.4f} {0.5 * 0.8 * np.sin(-0.1131):.4f}")
-    -0.0451 -0.0451
-    """
-    per_radian = _hann_averages(f_m, x_m - x_c)[0] / _sine_of_step(x_c)
-    _, common, _, measured = _hann_averages(f_m, x_m)
-    strain_energy = common / measured * _hann_averages(x_c, x_c)[1]
-    return float(-2.0 * np.pi * per_radian / (4.0 * np.pi * strain_energy))
-
-
-def _work(force: Vector, x: Vector) -> Vector:
-    """Return the work of a force along a displacement, (n,), from the first sample on."""
-    return np.concatenate([[0.0], np.cumsum(0.5 * (force[1:] + force[:-1]) * np.diff(x))])
-
-
-def _hann_averages(a: Vector, b: Vector) -> tuple[float, float, float, float]:
-    """Return the area that b sweeps about a in a sample, and the averages of ab, aa and bb, about their means."""
     weights = np.hanning(2 * len(a) + 1)[1::2]
     a, b = a - np.average(a, weights=weights), b - np.average(b, weights=weights)
     swept = np.average(0.5 * (a[:-1] * b[1:] - b[:-1] * a[1:]), weights=weights[1:] + weights[:-1])
@@ -292,9 +249,13 @@ def _hann_averages(a: Vector, b: Vector) -> tuple[float, float, float, float]:
     return float(swept), common, square_a, square_b
 
 
-def _sine_of_step(x: Vector) -> float:
-    """Return the sine of what a signal turns in a sample."""
-    return float(np.sin(2.0 * np.pi * crossing_frequency(x, 0.3 * np.sqrt(_hann_averages(x, x)[1]))))
+def sine_of_step(x: Vector) -> float:
+    """Return the sine of what a signal turns in a sample.
+
+    >>> print(f"{sine_of_step(tone()[0]):.4f} {np.sin(3.0 * np.pi / 200.0):.4f}")
+    0.0471 0.0471
+    """
+    return float(np.sin(2.0 * np.pi * crossing_frequency(x, 0.3 * np.sqrt(hann_averages(x, x)[1]))))
 
 
 def crossing_frequency(x: Vector, margin: float) -> float:

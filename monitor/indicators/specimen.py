@@ -1,6 +1,6 @@
 """The specimen: its stiffness, damping, energy and residual displacement, from measured displacement and force.
 
-In numpy: `reference_specimen`. Settings: `SpecimenSettings`. The kernel sums the work of the force at every sample
+In numpy: `reference_force`. Settings: `SpecimenSettings`. The kernel sums the work of the force at every sample
 (`_slide`); looks at the whole window eight times a window (`_look`): the force against displacement and velocity
 (`equivalent_stiffness`), the newest slope, and the newest closed loop (`closed_loop`); and copies a row where one is
 due.

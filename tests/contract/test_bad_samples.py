@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.catalogue import CATALOGUE
+from monitor.catalogue import CATALOGUE, RATIO_UNIT
 from tests.contract.entries import ENTRIES, N_WINDOW, noisy, rows_of, tones
 
 pytestmark = pytest.mark.usefixtures("warm_kernels")
@@ -127,18 +127,18 @@ DEGENERATE = {
     "impulse": (np.eye(1, N, 100)[0], np.eye(1, N, 104)[0]),
 }
 every_signal = pytest.mark.parametrize("signal", DEGENERATE)
-ANGLES = ("ti_angle", "_damping")
+MOVING = ("_phase", "_delay", "ti_angle", "_damping")
 SCALED = ("_std", "_range", "_measured", "_normalized", "hsem")
 MEANINGLESS = {
-    # nothing to compare: which outputs must be NaN in every row
-    "zeros": ("_ratio", "_phase", "_delay", "_frequency", "_amplitude", "nrmse", "_relative", *SCALED, *ANGLES),
-    "constants": ("_ratio", "_phase", "_delay", "_frequency", "_amplitude", "_amplitude_error", "_std", *ANGLES),
-    "equal constants": ("_ratio", "_phase", "_delay", "_frequency", "_amplitude", "_amplitude_error", *ANGLES),
-    "dead measured": ("_ratio", "_phase", "_delay", "_range", "_measured", *ANGLES),
-    "dead measured on an offset": ("_ratio", "_phase", "_delay", "_range", *ANGLES),
-    "dead command": ("_ratio", "_phase", "_delay", "_frequency", "_amplitude", "_amplitude_error", "_std", *ANGLES),
-    "dead command at zero": ("_ratio", "_phase", "_delay", "_frequency", "nrmse", "_std", "_relative", *ANGLES),
-    "smallest": ("_ratio", "_phase", "_delay", "_frequency", *SCALED, *ANGLES),
+    # nothing to compare: which outputs must be NaN in every row, beside what needs motion in both
+    "zeros": ("_frequency", "_amplitude", "nrmse", "_relative", *SCALED),
+    "constants": ("_frequency", "_amplitude", "_amplitude_error", "_std"),
+    "equal constants": ("_frequency", "_amplitude", "_amplitude_error"),
+    "dead measured": ("_range", "_measured"),
+    "dead measured on an offset": ("_range",),
+    "dead command": ("_frequency", "_amplitude", "_amplitude_error", "_std"),
+    "dead command at zero": ("_frequency", "nrmse", "_std", "_relative"),
+    "smallest": ("_frequency", *SCALED),
 }
 
 
@@ -155,8 +155,8 @@ def test_no_signal_raises_or_gives_an_infinity(entry, signal):
 def test_what_means_nothing_is_never_a_number(entry, signal):
     x_c, x_m = (np.repeat(x[:, None], entry.n_pairs, axis=1) for x in DEGENERATE[signal])
     rows = entry.run(x_c, x_m, relative_gate=0.0)
-    for name, _, j in entry.outputs:
-        if name.endswith(MEANINGLESS[signal]):
+    for name, unit, j in entry.outputs:
+        if unit == RATIO_UNIT or name.endswith((*MOVING, *MEANINGLESS[signal])):
             wrong = np.argwhere(~np.isnan(rows[..., j]))
             assert not len(wrong), f"{name} = {rows[(*wrong[0], j)]} in row {wrong[0][0]} and {len(wrong) - 1} more"
 
@@ -167,8 +167,8 @@ def test_what_follows_a_tone_that_stops_means_nothing(entry):
     x_c[4 * N_WINDOW :] = x_m[4 * N_WINDOW :] = 0.25
     rows = entry.run(x_c, x_m)
     after = np.arange(0, N, entry.every) >= 5 * N_WINDOW + entry.hop
-    for name, _, j in entry.outputs:
-        if name.endswith(("_ratio", "_phase", "_delay", "_frequency")) and name not in SINCE_START:
+    for name, unit, j in entry.outputs:
+        if (unit == RATIO_UNIT or name.endswith(("_phase", "_delay", "_frequency"))) and name not in SINCE_START:
             assert np.isnan(rows[after, :, j]).all(), name
 
 

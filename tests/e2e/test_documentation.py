@@ -21,7 +21,7 @@ import pytest
 import monitor
 from monitor.__main__ import COMMANDS, parse, parser_for
 from monitor.config import load_settings
-from monitor.indicators import reference, reference_specimen
+from monitor.indicators import reference, reference_force
 from replay.identification.force_model import read_force_model
 from replay.identification.specimen_follower import read_specimen_model
 
@@ -206,7 +206,7 @@ def test_the_page_of_names_is_a_session_as_typed(warm_kernels, tmp_path, monkeyp
     assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
-@pytest.mark.parametrize(("module", "signals"), [(reference, "tone"), (reference_specimen, "viscous_loops")])
+@pytest.mark.parametrize(("module", "signals"), [(reference, "tone"), (reference_force, "viscous_loops")])
 def test_every_definition_has_an_example_that_is_true(module, signals):
     own = [each for each in vars(module).values() if isfunction(each) and each.__module__ == module.__name__]
     silent = [each.__name__ for each in own if ">>>" not in each.__doc__ and not each.__name__.startswith("_")]

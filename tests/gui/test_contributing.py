@@ -36,7 +36,7 @@ def test_the_entry_of_an_indicator_is_the_one_that_is_run(monkeypatch):
     assert not others and module == "monitor.indicators.windowed_rms"
     assert f"class {indicator}(WindowedIndicator[" in source
     assert f'CATALOGUE["{name}"] = MeasureEntry(' in source
-    assert re.search(r"outputs=\(\n.*?\n    \),\n", example("An indicator"), re.DOTALL)[0] in source
+    assert re.search(r"outputs=columns_of\(\n.*?\n    \),\n", example("An indicator"), re.DOTALL)[0] in source
 
 
 def test_a_file_format_opens_its_files(tmp_path, monkeypatch):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from monitor.catalogue import CATALOGUE, outputs_by_name
+from monitor.catalogue import CATALOGUE, RATIO_UNIT, outputs_by_name
 from monitor.config import MEASURES, IndicatorSettings
 from monitor.indicators.tracking_pass import create_indicators
 from monitor.messages.reasons import Reason
@@ -36,6 +36,8 @@ def test_each_entry_fits_its_class_and_the_settings(warm_kernels):
 def test_no_two_columns_have_one_name_and_rows_are_in_one_unit():
     outputs = [output for entry in CATALOGUE.values() for output in entry.outputs]
     assert len(outputs_by_name()) == len(outputs)
+    # what is compared by size, not by time
+    assert {output.unit for output in outputs if output.same_unit}.isdisjoint({"s", "Hz", "rad", RATIO_UNIT})
     rows = {(output.row, output.display_unit, output.display_factor) for output in outputs if output.row}
     assert len(rows) == len({row for row, _, _ in rows})
 
@@ -44,12 +46,11 @@ def test_no_two_columns_have_one_name_and_rows_are_in_one_unit():
 _NEW_INDICATOR = """
 import contextlib, io, json, sys
 import numpy as np
-from monitor.catalogue import CATALOGUE, CODE_UNIT, SIGNAL_UNIT, MeasureEntry, Output
+from monitor.catalogue import CATALOGUE, SIGNAL_UNIT, MeasureEntry, Output, columns_of
 CATALOGUE["rms_error"] = MeasureEntry(
     "tests.monitor.rms_error_example:WindowedRmsIndicator",
-    outputs=(
-        Output("rms_error", SIGNAL_UNIT, "rms", "rms error", group="rms", same_unit=True),
-        Output("rms_error_reason", CODE_UNIT),
+    outputs=columns_of(
+        "rms_error", "rms", Output("rms_error", SIGNAL_UNIT, row="rms error", same_unit=True), group="rms"
     ),
 )
 from PySide6.QtWidgets import QApplication

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monitor.indicators import reference
+from monitor.indicators import reference_force as reference
 from monitor.indicators.energy_error import HybridSimulationErrorMonitor
 from tests.oracles import energy_error as oracle
 from tests.oracles.strategies import cases

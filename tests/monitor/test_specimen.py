@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 from scipy.signal import lfilter
 
 from benchmarks.known_pairs import known_pairs
-from monitor.indicators import reference_specimen as reference
+from monitor.indicators import reference_force as reference
 from monitor.indicators.parts.closed_loop import newest_loop
 from monitor.indicators.specimen import SpecimenIndicator
 from monitor.messages.reasons import Reason
