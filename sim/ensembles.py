@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from math import exp, isfinite, log, log1p, sqrt
-from typing import ClassVar, Protocol, runtime_checkable
+from math import isfinite, log, log1p, sqrt
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -126,11 +126,6 @@ class Lognormal(TransformedNormal):
         """Standard deviation of the logarithm."""
         return sqrt(log1p((self.standard_deviation / self.mean) ** 2))
 
-    @property
-    def median(self) -> float:
-        """The value that half of the realizations exceed."""
-        return exp(self.log_mean)
-
     def at(self, deviate: ArrayLike) -> Samples:
         """Return the values that belong to standard normal deviates, of their shape."""
         return np.exp(self.log_mean + self.log_standard_deviation * np.asarray(deviate, dtype=np.float64))
@@ -223,14 +218,6 @@ class Experiment(EnsembleModel, Protocol):
         """
 
 
-@runtime_checkable
-class PiecewiseExperiment(Experiment, Protocol):
-    """An experiment whose measurement takes long, and can be read while it is computed."""
-
-    def pieces(self, generator: np.random.Generator, bad: bool) -> Iterator[Samples]:
-        """Give the measurement of `measure` in pieces, (rows, channels)."""
-
-
 class EqualSteps:
     """Instants of an experiment with `horizon` and `dt`, in s, and blocks of the usual size.
 
@@ -265,11 +252,6 @@ class AddedDiscrepancy(EqualSteps, EnsembleModel):
         """(n_times,): what is added to a measurement for a bad model."""
 
     @property
-    def observation_noise(self) -> Samples:
-        """(n_times,) in the response's unit, the standard deviation of a synthetic measurement."""
-        return np.full(len(self.time), self.noise)
-
-    @property
     def channels(self) -> tuple[tuple[str, str], ...]:
         """The response, by the first word of what it is."""
         return ((self.quantity.split()[0], self.unit),)
@@ -277,7 +259,7 @@ class AddedDiscrepancy(EqualSteps, EnsembleModel):
     def measure(self, generator: np.random.Generator, bad: bool) -> Samples:
         """Return (n_times, 1): response, white noise and, where bad, the discrepancy."""
         response = self.realize(generator, 1)
-        measured = response + (self.observation_noise * generator.standard_normal(len(response)))[:, None]
+        measured = response + (self.noise * generator.standard_normal(len(response)))[:, None]
         return measured + self.discrepancy[:, None] if bad else measured
 
 
@@ -327,8 +309,9 @@ def measured_pieces(model: Experiment, seed: int, *, bad: bool = False) -> Itera
     ValueError : a negative seed.
     """
     generator = _generator(seed, _EXPERIMENT, 0)
-    if isinstance(model, PiecewiseExperiment):
-        return model.pieces(generator, bad)
+    if hasattr(model, "pieces"):
+        pieces: Iterator[Samples] = model.pieces(generator, bad)
+        return pieces
     return (model.measure(generator, bad) for _ in range(1))
 
 

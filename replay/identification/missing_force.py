@@ -400,8 +400,7 @@ def force_drawing(found: FoundForce, places: Sequence[str]) -> Drawing:
             over_time.axvspan(start, end, color="tab:gray", alpha=0.3, label="no samples" if i == 0 else None)
         over_time.margins(x=0.0)
         over_time.set_title(places[e], loc="right")
-        over_time.set_xlabel("time [s]")
-        over_time.set_ylabel("force [N]")
+        over_time.set(xlabel="time [s]", ylabel="force [N]")
         over_time.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, frameon=False)
         for i, (axis, motion, label) in enumerate(
             (
@@ -414,8 +413,7 @@ def force_drawing(found: FoundForce, places: Sequence[str]) -> Drawing:
             if law is not None:
                 fitted = (by_law[i] @ directions)[every, e], by_law[2][every, e]
                 axis.plot(*fitted, ".", markersize=1, color="tab:orange", label="law")
-            axis.set_xlabel(label)
-            axis.set_ylabel("force [N]")
+            axis.set(xlabel=label, ylabel="force [N]")
             axis.set_title(", ".join(term.name for term in law.laws[e]) if law is not None else "")
             axis.legend(loc="best", markerscale=4, fontsize="small")
         for axis in (over_time, over_stretch, over_rate):

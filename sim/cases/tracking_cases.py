@@ -48,8 +48,6 @@ SWITCH = 5.0
 # the paper prints no level: ours, rms over the largest displacement
 FRAME_NOISE = 0.005
 
-_PERFECT = TransferChain()
-
 
 def linear_record(force: float) -> HybridRecord:
     """Return case (ii): the linear frame under a sine of `force` [N], followed five steps late and 10 % too far."""
@@ -72,7 +70,7 @@ def oscillator(force: float, yield_displacement: float = inf, sample_rate: float
     damping = 2.0 * DAMPING_RATIO * sqrt(STIFFNESS * MASS)
     spring = ElastoplasticSpring(STIFFNESS, yield_displacement, HARDENING)
     push = Harmonic(amplitude=force, frequency=DRIVEN_FREQUENCY, loading=Loading.FORCE, ramp=0.0)
-    return HybridTest(Frame(MASS, 0.0, damping), spring, _PERFECT, push, sample_rate, DURATION)
+    return HybridTest(Frame(MASS, 0.0, damping), spring, TransferChain(), push, sample_rate, DURATION)
 
 
 def follow(motion: HybridRecord, specimen: Element, schedule: Schedule, seed: int = 1) -> HybridRecord:
@@ -228,18 +226,9 @@ def _yielding(seed: int) -> TrackingCase:
     return _recorded("iii", "yielding frame, sudden undershoot", record, (DRIVEN_FREQUENCY,), printed)
 
 
-def _two_samples_late(seed: int) -> TrackingCase:
-    record = virtual_record(two_samples_late(), seed)
-    printed = {"delay": 0.002, "overshoot": 0.07e-3, "overshoot_time": 14.35}
-    frequencies = (VIRTUAL_FREQUENCY,)
-    return _recorded("iv", "virtual test, two samples late", record, frequencies, printed, virtual=True)
-
-
-def _lead_lag_lead(seed: int) -> TrackingCase:
-    record = virtual_record(lead_lag_lead(), seed)
-    printed = {"lead_until": 16.5, "lag_until": 21.0, "delay": 0.002, "phase_deg": -0.65, "lag_time": 19.53}
-    frequencies = (VIRTUAL_FREQUENCY,)
-    return _recorded("vii", "virtual test, lead, lag, lead", record, frequencies, printed, virtual=True)
+def _virtual(name: str, title: str, actuator: Schedule, printed: dict[str, float], seed: int) -> TrackingCase:
+    record = virtual_record(actuator, seed)
+    return _recorded(name, f"virtual test, {title}", record, (VIRTUAL_FREQUENCY,), printed, virtual=True)
 
 
 def _given(
@@ -294,10 +283,22 @@ _BUILDERS: dict[str, Callable[[int], TrackingCase]] = {
     "ii-a": lambda _: _linear("ii-a", 50e3, 1e-3),
     "ii-b": lambda _: _linear("ii-b", 100e3, 2e-3),
     "iii": _yielding,
-    "iv": _two_samples_late,
+    "iv": lambda seed: _virtual(
+        "iv",
+        "two samples late",
+        two_samples_late(),
+        {"delay": 0.002, "overshoot": 0.07e-3, "overshoot_time": 14.35},
+        seed,
+    ),
     "v": _noisy,
     "vi": lambda _: _growing(),
-    "vii": _lead_lag_lead,
+    "vii": lambda seed: _virtual(
+        "vii",
+        "lead, lag, lead",
+        lead_lag_lead(),
+        {"lead_until": 16.5, "lag_until": 21.0, "delay": 0.002, "phase_deg": -0.65, "lag_time": 19.53},
+        seed,
+    ),
 }
 CASES = tuple(_BUILDERS)
 

@@ -85,13 +85,17 @@ class ChainResponse:
         if len(set(taken)) < len(taken):
             raise ValueError(f"chain response free {', '.join(free)}: an element is in it twice")
         lower = np.array([_least(name) for name in free]) if self.lower is None else self.lower
+        rough = any(name.startswith("friction") or name in _OF_CONTACT for name in free) or not self.chain.smooth
+        how = Derivatives.PIECEWISE if rough else Derivatives.CENTRAL
+        if self._is_linear:
+            how = Derivatives.COMPLEX_STEP
         # bounds, and how to differentiate, are those of any function
         regression = Differentiated(
             self._response,
             free,
             lower,
             self.upper,
-            self._derivatives(),
+            how,
             step=None if self._is_linear else _STEP * self._scale(),
             vectorized=True,
         )
@@ -144,37 +148,6 @@ class ChainResponse:
         found: Samples = self._response(np.atleast_2d(parameters))
         return found.reshape(*parameters.shape[:-1], len(np.asarray(self.load)), len(self.sensors))
 
-    def observations(self, records: ArrayLike | Sequence[ArrayLike]) -> Samples:
-        """Return what to fit, (n_times * sensors,), of records: (n_times, sensors), (n_times,), or one a sensor.
-
-        Raises
-        ------
-        ValueError : records are of unequal length, not as long as the load, or not one a sensor; or a sensor sees
-            nothing: its history does not depend on what is free, near the chain's own values.
-        """
-        n_times = len(np.asarray(self.load))
-        several = isinstance(records, list | tuple) and len(records) > 0 and np.ndim(records[0]) > 0
-        columns: list[ArrayLike] = list(records) if several else list(np.atleast_2d(np.transpose(records)))  # type: ignore[arg-type]
-        if len(columns) != len(self.sensors):
-            raise ValueError(
-                f"records of {len(columns)} sensors where there are {len(self.sensors)}: give one for each"
-            )
-        lengths = [len(np.asarray(column)) for column in columns]
-        if len(set(lengths)) > 1:
-            listed = ", ".join(f"{n} of sensor {s}" for n, s in zip(lengths, self.sensors, strict=True))
-            raise ValueError(f"records of unequal length: {listed} samples: cut them to the same instants")
-        if lengths[0] != n_times:
-            raise ValueError(f"records of {lengths[0]} samples beside a load of {n_times}: give the same instants")
-        within = np.clip(self.nominal, self._regression.lower, self._regression.upper)
-        slopes = self.evaluate(within[None])[1].reshape(n_times, len(self.sensors), -1)
-        for sensor, slope in zip(self.sensors, np.moveaxis(slopes, 1, 0), strict=True):
-            if not np.any(slope):
-                raise ValueError(
-                    f"sensor {sensor} sees nothing: its {self.quantity} does not depend on {', '.join(self.free)}; "
-                    "choose others"
-                )
-        return np.column_stack([np.asarray(column, dtype=np.float64) for column in columns]).ravel()
-
     def _response(self, parameters: Any) -> Any:
         load = np.asarray(self.load)
         columns = [sensor - 1 for sensor in self.sensors]
@@ -205,12 +178,6 @@ class ChainResponse:
     @property
     def _is_linear(self) -> bool:
         return self.chain.linear and all(_parted(name)[0] in ("m", "k", "c") for name in self.free)
-
-    def _derivatives(self) -> Derivatives:
-        if self._is_linear:
-            return Derivatives.COMPLEX_STEP
-        rough = any(name.startswith("friction") or name in _OF_CONTACT for name in self.free)
-        return Derivatives.PIECEWISE if rough or not self.chain.smooth else Derivatives.CENTRAL
 
     def _scale(self) -> Samples:
         """Return (p,): the size of each parameter, of one that is zero a size that would matter."""

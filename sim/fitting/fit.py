@@ -360,6 +360,8 @@ def check_residuals(residuals: Samples, sensitivities: Samples, sigma: float | N
     sensitivities : (n, p), the derivatives by what was fitted and is not held by a bound; (n, 0) for errors.
     sigma : of the errors, where it is known.
     """
+    from scipy.stats import normaltest  # slow to import
+
     number, n = residuals.shape
     everything = residuals.ravel()
     total = float(everything @ everything)
@@ -373,22 +375,16 @@ def check_residuals(residuals: Samples, sensitivities: Samples, sigma: float | N
     mean, variance = _moments(fitted, number, lags)
     box = float(np.sum((correlations - mean) ** 2 / variance))
     low = float(chdtr(degrees, total / sigma**2)) if sigma else np.nan
+    normality = np.nan
+    if len(everything) >= _FEWEST and np.std(everything) > 1e-14 * abs(np.mean(everything)):
+        normality = float(normaltest(everything).pvalue)
     return ResidualChecks(
         float(2.0 * stdtr(degrees, -abs(student))),
         float(chdtrc(lags, box)) if lags else np.nan,
-        _normality(everything),
+        normality,
         2.0 * min(low, 1.0 - low) if sigma else np.nan,
         float(correlations[0]) if lags else np.nan,
     )
-
-
-def _normality(sample: Samples) -> float:
-    """Return the p-value of D'Agostino and Pearson's test; NaN for fewer than twenty values, or for equal ones."""
-    from scipy.stats import normaltest  # slow to import
-
-    if len(sample) < _FEWEST or np.std(sample) <= 1e-14 * abs(np.mean(sample)):
-        return np.nan
-    return float(normaltest(sample).pvalue)
 
 
 def _basis(sensitivities: Samples) -> Samples:

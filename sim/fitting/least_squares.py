@@ -272,14 +272,13 @@ def distinct_minima(found: Minimum, observed: Samples) -> Integers:
     scale = _OBSERVED_ROUNDING * float(observed @ observed)
     kept = order[:1].tolist()
     for i in order[found.converged[order]].tolist():
-        if not any(_are_same_minimum(found, i, j, len(observed), scale) for j in kept):
+        for j in kept:
+            least = found.sum_of_squares[j]
+            # distances along directions without information in the data are ignored
+            apart = found.parameters[i] - found.parameters[j]
+            limit = _APART**2 * least / max(len(observed) - len(apart), 1) + scale
+            if found.sum_of_squares[i] - least <= limit and apart @ found.normal[j] @ apart <= limit:
+                break
+        else:
             kept.append(i)
     return np.array(kept, dtype=np.int64)
-
-
-def _are_same_minimum(found: Minimum, i: int, j: int, n: int, scale: float) -> bool:
-    least = found.sum_of_squares[j]
-    # distances along directions without information in the data are ignored
-    apart = found.parameters[i] - found.parameters[j]
-    limit = _APART**2 * least / max(n - len(apart), 1) + scale
-    return bool(found.sum_of_squares[i] - least <= limit and apart @ found.normal[j] @ apart <= limit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from math import sqrt
@@ -86,13 +86,8 @@ def find_minimum(
         return minimize(regression, observed, start, precision=precision, most_iterations=most_iterations)
     check_problem(regression, observed, start)
     found = [_Search(regression, each, begin).run(solver) for each, begin in zip(observed, start, strict=True)]
-    return Minimum(
-        np.array([each.at for each in found]),
-        np.array([each.squares for each in found]),
-        np.array([each.normal for each in found]),
-        np.array([each.held for each in found]),
-        np.array([each.converged for each in found]),
-    )
+    columns = zip(*((each.at, each.squares, each.normal, each.held, each.converged) for each in found), strict=True)
+    return Minimum(*map(np.array, columns))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,8 +118,8 @@ class _Search:
     def run(self, solver: Solver) -> _Point:
         point = self._point(self._start)
         if not np.isfinite(point.squares):
-            p = len(point.at)
-            return _Point(point.at, np.inf, np.zeros(p), np.zeros((p, p)), np.zeros(p, dtype=bool))
+            none = np.zeros_like(point.normal)
+            return _Point(point.at, np.inf, none[0], none, none[0] > 0.0)
         steps: dict[Solver, Callable[[_Point], tuple[Samples, bool]]] = {
             Solver.LEAST_SQUARES: self._least_squares,
             Solver.BFGS: self._by_gradient,
@@ -134,7 +129,7 @@ class _Search:
         ended = False
         for _ in range(_ROUNDS):
             if self._is_minimum(point):
-                return self._ended(point, converged=True)
+                return replace(point, converged=True)
             reached, success = steps[solver](point)
             following = self._onto_bounds(self._point(np.clip(reached, self._lower, self._upper)))
             gained = point.squares - following.squares
@@ -144,16 +139,13 @@ class _Search:
             ended = success and not gained > self._enough(point)
             if ended:
                 break
-        return self._ended(point, converged=ended or self._is_minimum(point))
+        return replace(point, converged=ended or self._is_minimum(point))
 
     def _point(self, at: Samples) -> _Point:
         squares, gradient, normal = evaluate_products(self._regression, self._observed[None], at[None])
         finite = bool(np.isfinite(squares[0]) and np.isfinite(normal).all())
         held = held_at_bound(at, gradient[0], self._lower, self._upper)
         return _Point(at, float(squares[0]) if finite else np.inf, gradient[0], normal[0], held)
-
-    def _ended(self, point: _Point, *, converged: bool) -> _Point:
-        return _Point(point.at, point.squares, point.gradient, point.normal, point.held, converged)
 
     def _enough(self, point: _Point) -> float:
         n, p = len(self._observed), len(point.at)

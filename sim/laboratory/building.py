@@ -211,15 +211,14 @@ def _delays(command: Samples, measured: Samples, max_lag: int) -> Samples:
     found = np.empty(command.shape[1:])
     # one test at a time: the spectra of all would take gigabytes
     for test in np.ndindex(found.shape):
-        spectra = [np.fft.rfft(_centred(x[(slice(None), *test)]), n_transform) for x in (command, measured)]
+        spectra = []
+        for signal in (command[(slice(None), *test)], measured[(slice(None), *test)]):
+            # scaled to one: tiny motions would underflow in a product of spectra
+            size = np.ptp(signal)
+            centred = (signal - np.mean(signal)) / size if size > 0.0 else np.zeros_like(signal)
+            spectra.append(np.fft.rfft(centred, n_transform))
         correlation = np.fft.irfft(spectra[1] * spectra[0].conj(), n_transform)
         nearby = np.where(np.abs(lags) < n, correlation[lags % n_transform], 0.0)
         best = int(np.argmax(nearby))
         found[test] = lags[best] if 0 < best < len(lags) - 1 else np.nan
     return found
-
-
-def _centred(x: Samples) -> Samples:
-    """Return a signal without its mean, scaled to one: tiny motions would underflow in a product of spectra."""
-    size = np.ptp(x)
-    return (x - np.mean(x)) / size if size > 0.0 else np.zeros_like(x)

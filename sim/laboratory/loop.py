@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from math import pi
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sim.arrays import Samples, check_positive, require
 from sim.excitation import Excitation, Loading, SeparateExcitations
@@ -266,11 +266,9 @@ def _interpolated(forces: Samples, numbers: Samples) -> Samples:
     last = len(forces) - 1
     low = np.minimum(numbers.astype(np.int64), last)
     part = (numbers - low).reshape(-1, *(1,) * (forces.ndim - 1))
-    return np.asarray(forces[low] if not np.any(part) else _between(forces, low, part, last))
-
-
-def _between(forces: Samples, low: NDArray[np.int64], part: Samples, last: int) -> Samples:
-    return (1.0 - part) * forces[low] + part * forces[np.minimum(low + 1, last)]
+    if not np.any(part):
+        return np.asarray(forces[low])
+    return np.asarray((1.0 - part) * forces[low] + part * forces[np.minimum(low + 1, last)])
 
 
 class RunningLoop:

@@ -132,7 +132,13 @@ def recover_force(
     mixed = _mixture(weights, iter(smoothed.values()))
     best = int(np.argmax(probability))
     priors, noise = searches[best].hyperparameters(posteriors[best].mode)
-    variance = np.average([_variance_before(searches[i], posteriors[i]) for i in plausible], axis=0, weights=weights)
+    variances = []
+    for i in plausible:
+        amplitudes = [
+            [each.amplitude for each in searches[i].hyperparameters(at)[0]] for _, at in posteriors[i].points
+        ]
+        variances.append(np.array([weight for weight, _ in posteriors[i].points]) @ np.square(amplitudes))
+    variance = np.average(variances, axis=0, weights=weights)
     # where nothing is missing all that is left is what was before, too: of so small a force
     usual = searches[best].centre.copy()
     usual[2 * problem.n_forces :] = posteriors[best].mode[2 * problem.n_forces :]
@@ -174,11 +180,6 @@ def _smoothed(problem: ForceProblem, search: _Search, posterior: _Laplace) -> Sm
         raise ValueError(
             "missing force: a covariance cannot be inverted: the model is too unstable, or the noise too small"
         ) from None
-
-
-def _variance_before(search: _Search, posterior: _Laplace) -> Samples:
-    amplitudes = [[each.amplitude for each in search.hyperparameters(at)[0]] for _, at in posterior.points]
-    return np.asarray(np.array([weight for weight, _ in posterior.points]) @ np.square(amplitudes))
 
 
 def _seen(problem: ForceProblem, smoothed: SmoothedForce, before: Samples) -> Samples:

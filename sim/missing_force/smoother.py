@@ -141,7 +141,10 @@ class ForceProblem:
         for sensor in self.sensors:
             sensor.checked(n)
         spread = self.initial_sd
-        spread = _broad(time, self.sensors, observed, n) if spread is None else np.asarray(spread, dtype=np.float64)
+        if spread is None:
+            rate = characteristic_rate(time, observed)
+            spread = _BROAD * reach(time, self.sensors, observed) * np.repeat([1.0, rate], n)
+        spread = np.asarray(spread, dtype=np.float64)
         if spread.shape != (2 * n,) or not (spread >= 0.0).all():
             raise ValueError(f"missing force: the first state ± {spread.shape}: give {2 * n} numbers, zero or more")
         dt, which = intervals(time)
@@ -149,8 +152,9 @@ class ForceProblem:
         _, first, second = loaded_steps(modes.physics.system, modes.physics.input, dt)
         shift = np.einsum("kij,kj->ki", first[which], load[:-1]) + np.einsum("kij,kj->ki", second[which], load[1:])
         # what a load adds that is not known is not known: those samples are left out
-        direct = (_accelerations(self.sensors, model.acceleration[1]) @ load.T).T
-        direct[:, [each.quantity != "acceleration" for each in self.sensors]] = 0.0
+        accelerates = np.array([each.quantity == "acceleration" for each in self.sensors])
+        direct = (model.acceleration[1][[each.dof - 1 for each in self.sensors]] * accelerates[:, None] @ load.T).T
+        direct[:, ~accelerates] = 0.0
         # the kernels are compiled for one order of the memory
         observed = np.ascontiguousarray(observed - direct)
         for name, value in (
@@ -282,11 +286,6 @@ def _rows(sensors: Sequence[Sensor], modes: Modal, system: Augmented) -> Samples
     return rows
 
 
-def _accelerations(sensors: Sequence[Sensor], matrix: Samples) -> Samples:
-    """Return (s, ...): rows of a matrix for the sensors of acceleration, else zero."""
-    return np.array([matrix[each.dof - 1] * (each.quantity == "acceleration") for each in sensors])
-
-
 def characteristic_rate(time: Samples, observed: Samples) -> float:
     """Return the rate at which a record varies, rad/s: its rms over that of its integral, the median of the columns.
 
@@ -309,9 +308,3 @@ def reach(time: Samples, sensors: Sequence[Sensor], observed: Samples) -> float:
     largest = np.max(np.abs(observed), axis=0, initial=0.0, where=np.isfinite(observed))
     found = [float(each) / rate ** QUANTITIES.index(by.quantity) for each, by in zip(largest, sensors, strict=True)]
     return max(found) or 1.0
-
-
-def _broad(time: Samples, sensors: Sequence[Sensor], observed: Samples, dofs: int) -> Samples:
-    """Return (2 n,), standard deviations of a state of which nothing is known, from the samples alone."""
-    rate = characteristic_rate(time, observed)
-    return _BROAD * reach(time, sensors, observed) * np.repeat([1.0, rate], dofs)

@@ -42,7 +42,10 @@ class GaussianProcess:
     def covariance(self, time: Samples) -> Samples:
         """Return (n_times, n_times): the variance times the correlation at the lags between the times."""
         correlation = np.asarray(self.correlation(time[:, None] - time), dtype=np.float64)
-        if not (correlation.shape == 2 * time.shape and _is_even(correlation)):
+        even = correlation.shape == 2 * time.shape and np.allclose(
+            correlation, correlation.T, rtol=0.0, atol=_ROUNDING
+        )
+        if not even or not np.allclose(np.diag(correlation), 1.0, rtol=0.0, atol=_ROUNDING):
             raise ValueError(_NO_CORRELATION)
         return self.standard_deviation**2 * correlation
 
@@ -180,11 +183,6 @@ def _karhunen_loeve(covariance: Samples) -> Samples:
     size = np.abs(factor)
     first = np.argmax(size >= 0.5 * size.max(axis=0, initial=0.0), axis=0)
     return np.ascontiguousarray(factor * np.sign(factor[first, np.arange(terms)]))
-
-
-def _is_even(correlation: Samples) -> bool:
-    mirrored = np.allclose(correlation, correlation.T, rtol=0.0, atol=_ROUNDING)
-    return mirrored and np.allclose(np.diag(correlation), 1.0, rtol=0.0, atol=_ROUNDING)
 
 
 Real = float | Samples

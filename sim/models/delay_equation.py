@@ -73,11 +73,6 @@ class DelayEquation:
         return np.array([getattr(self, name) for name in PARAMETERS])
 
     @property
-    def stable(self) -> bool:
-        """Whether it settles: the growth rate is negative, as always where q0 + |q1| < 0, whatever the delay."""
-        return bool(is_stable(self.q0, self.q1, self.delay))
-
-    @property
     def growth_rate(self) -> float:
         """Real part of the rightmost characteristic root, 1/s: negative where the equation is stable."""
         return growth_rate(self.q0, self.q1, self.delay)
@@ -94,19 +89,8 @@ class DelayEquation:
         ------
         ValueError : the solution overflows, or the times are past the reach of `solve`.
         """
-        return self._within_reach(time, solve(time, self.parameters[None], self.history)[0][0])
-
-    def sensitivities(self, time: ArrayLike) -> Samples:
-        """Return the derivatives of x by `PARAMETERS`, (n_times, 5).
-
-        Raises
-        ------
-        ValueError : one overflows, or the times are past the reach of `solve`.
-        """
-        return self._within_reach(time, solve(time, self.parameters[None], self.history)[1][0])
-
-    def _within_reach(self, time: ArrayLike, found: Samples) -> Samples:
-        lost = ~np.isfinite(found.reshape(len(found), -1)).all(axis=1)
+        found: Samples = solve(time, self.parameters[None], self.history)[0][0]
+        lost = ~np.isfinite(found)
         if not lost.any():
             return found
         instants = np.atleast_1d(np.asarray(time, dtype=np.float64))

@@ -228,11 +228,6 @@ _LAST[:, [0, -1]] /= 2.0
 _LAST[0] *= 2.0
 
 
-def _last_coefficients(values: Samples) -> Samples:
-    """Return the larger of the last two Chebyshev coefficients of (..., _DEGREE + 1, n) nodes, (..., n)."""
-    return np.asarray(np.abs(_LAST @ values).max(axis=-2))
-
-
 def _operator(length: float, a0: Samples) -> _Factors:
     """Return what an element's nodes but the first solve, factorised."""
     derivative = np.kron((2.0 / length) * _DERIVATIVE[1:, 1:], np.eye(len(a0)))
@@ -326,7 +321,8 @@ def _refined(edges: Samples, signals: Sequence[_ForcingSignal], most: int) -> Sa
             scales[i] = np.maximum(scales[i], np.abs(values).max(axis=(0, 1, 2)))
             rounding = 4.0 * np.finfo(np.float64).eps * np.abs(time).max(axis=(0, 2)) / length
             allowed = (_TOLERANCE + rounding)[:, None] * scales[i]
-            rough |= (_last_coefficients(values) > allowed).any(axis=(0, 2))
+            # the larger of the last two Chebyshev coefficients
+            rough |= (np.abs(_LAST @ values).max(axis=-2) > allowed).any(axis=(0, 2))
         rough &= length > _SHORTEST * edges[-1]
         done = np.vstack([done, pieces[~rough]])
         begin, end = pieces[rough].T

@@ -46,6 +46,8 @@ class ChainExperiment(EqualSteps, ABC):
 
     variation: float
     damage: float
+    rms: float
+    seed: int
 
     response: ClassVar[tuple[str, int]]
     damaged_spring: ClassVar[int]
@@ -59,9 +61,9 @@ class ChainExperiment(EqualSteps, ABC):
     def chain(self) -> Chain:
         """The nominal chain."""
 
-    @abstractmethod
     def force(self) -> Samples:
-        """Return the load on the driven mass, N, at every refined step up to the horizon."""
+        """Return the load on the driven mass, N, each refined step: random; a longer one goes on from a shorter."""
+        return self.rms * np.random.default_rng(self.seed).standard_normal(len(self.time))
 
     @property
     def initial(self) -> tuple[float, float]:
@@ -280,10 +282,6 @@ class FourMasses(ChainExperiment):
         cubic = np.array([self.cubic, 0.0, 0.0, 0.0])
         return Chain(np.full(4, self.mass), np.full(4, self.stiffness), self.damping, cubic=cubic)
 
-    def force(self) -> Samples:
-        """Return the random force in N; a longer horizon goes on from a shorter one."""
-        return self.rms * np.random.default_rng(self.seed).standard_normal(len(self.time))
-
 
 @dataclass(frozen=True)
 class EightMasses(ChainExperiment):
@@ -337,7 +335,3 @@ class EightMasses(ChainExperiment):
             friction=self.friction,
             contact=contact if self.contact_stiffness else None,
         )
-
-    def force(self) -> Samples:
-        """Return the random force in N; a longer horizon goes on from a shorter one."""
-        return self.rms * np.random.default_rng(self.seed).standard_normal(len(self.time))

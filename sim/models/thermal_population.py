@@ -285,14 +285,6 @@ def _distribution(fit: PropertyFit, mean: float, family: Family) -> Distribution
     return (Lognormal if family is Family.LOGNORMAL else Normal)(mean, fit.residual_deviation)
 
 
-def _accreditation() -> SlabTest:
-    return configurations()[ACCREDITATION]
-
-
-def _best_known() -> Population:
-    return characterize(material("High")).population(Conductivity.TEMPERATURE_DEPENDENT)
-
-
 @dataclass(frozen=True)
 class ThermalExperiment(AddedDiscrepancy):
     """The accreditation test of the thermal challenge, of newly drawn specimens (Dowding, Pilch and Hills 2006).
@@ -312,8 +304,10 @@ class ThermalExperiment(AddedDiscrepancy):
     noise : degC, standard deviation of a measurement; the challenge has none.
     """
 
-    test: SlabTest = field(default_factory=_accreditation)
-    population: Population = field(default_factory=_best_known)
+    test: SlabTest = field(default_factory=lambda: configurations()[ACCREDITATION])
+    population: Population = field(
+        default_factory=lambda: characterize(material("High")).population(Conductivity.TEMPERATURE_DEPENDENT)
+    )
     depth: float = 0.0
     time_scale: float = 50.0
     horizon: float = 20.0

@@ -20,7 +20,7 @@ def test_the_variable_has_the_mean_and_deviation_asked_for(mean, variation):
     exact = scipy.stats.lognorm(variable.log_standard_deviation, scale=math.exp(variable.log_mean))
     assert exact.mean() == pytest.approx(mean, rel=1e-12)
     assert exact.std() == pytest.approx(variation * mean, rel=1e-9)
-    assert variable.median == pytest.approx(exact.median(), rel=1e-12)
+    assert variable.at(0.0) == pytest.approx(exact.median(), rel=1e-12)
 
 
 @given(MEANS, st.floats(1e-15, 1e-6))
@@ -55,7 +55,6 @@ def test_samples_have_the_law_within_four_standard_errors():
 def test_a_variable_without_deviation_is_certain():
     certain = Lognormal(5000.0, 0.0)
     np.testing.assert_allclose(certain.sample(np.random.default_rng(1), 5), 5000.0, rtol=1e-15)
-    assert certain.median == pytest.approx(5000.0, rel=1e-15)
 
 
 @pytest.mark.parametrize(

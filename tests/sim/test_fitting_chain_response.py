@@ -94,7 +94,7 @@ def test_what_made_the_records_is_found(chain, damaged, free):
     truth = ChainResponse(replace(chain, **damaged), LOAD, DT, free, (1, 3))
     model = ChainResponse(chain, LOAD, DT, free, (1, 3), lower=0.2 * truth.nominal, upper=3.0 * truth.nominal)
     records = noisy(truth.histories(truth.nominal))
-    found = fit(model, model.observations(records), model.nominal)
+    found = fit(model, records.ravel(), model.nominal)
     assert found.converged and found.confounded == ()
     # 3.5 standard errors, which are small
     errors = found.standard_errors
@@ -119,24 +119,17 @@ def test_a_cubic_spring_that_is_not_there_yet_is_found():
     truth = ChainResponse(HARD, LOAD, DT, ("alpha1",), (1, 3))
     model = ChainResponse(CHAIN, LOAD, DT, ("alpha1",), (1, 3))
     records = truth.histories(np.array([500.0]))
-    assert fit(model, model.observations(records), np.zeros(1)).of("alpha1") == pytest.approx(500.0, rel=1e-5)
+    assert fit(model, records.ravel(), np.zeros(1)).of("alpha1") == pytest.approx(500.0, rel=1e-5)
 
 
 def test_parameters_that_diverge_are_a_rejected_step_or_one_line():
     # a softening spring lets go
     model = ChainResponse(HARD, LOAD, DT, ("alpha1",), (1, 3), lower=-1e9)
-    observed = model.observations(model.histories(model.nominal))
+    observed = model.histories(model.nominal).ravel()
     assert np.isnan(model.histories(np.array([-1e8]))).any()
     assert fit(model, observed, np.array([[-1e8], [400.0]])).of("alpha1") == pytest.approx(500.0, rel=1e-6)
     with pytest.raises(ValueError, match="the response at the start is not finite, begin elsewhere"):
         fit(model, observed, np.array([-1e8]))
-
-
-def test_a_record_of_one_sensor_needs_no_second_axis():
-    model = ChainResponse(CHAIN, LOAD, DT, ("k1",), (2,))
-    record = model.histories(model.nominal)
-    for given in (record, record[:, 0], record[:, 0].tolist(), [record[:, 0]]):
-        np.testing.assert_array_equal(model.observations(given), record[:, 0])
 
 
 APART = Chain([1.0, 1.0, 1.0], [100.0, 0.0, 100.0])
@@ -163,22 +156,6 @@ def test_sensors_that_see_nothing():
         (lambda: ChainResponse(CHAIN, LOAD, DT, (), (1,)), "one at least"),
         (lambda: ChainResponse(CHAIN, LOAD[:, :2], DT, ("k",), (1,)), r"load of shape \(120, 2\)"),
         (lambda: ChainResponse(CHAIN, LOAD, DT, ("k",), (1,), "force"), "quantity 'force': choose among disp"),
-        (
-            lambda: ChainResponse(CHAIN, LOAD, DT, ("k",), (1, 3)).observations([np.zeros(120), np.zeros(110)]),
-            "unequal length: 120 of sensor 1, 110 of sensor 3 samples: cut",
-        ),
-        (
-            lambda: ChainResponse(CHAIN, LOAD, DT, ("k",), (1, 3)).observations(np.zeros((100, 2))),
-            "records of 100 samples beside a load of 120",
-        ),
-        (
-            lambda: ChainResponse(CHAIN, LOAD, DT, ("k",), (1, 3)).observations(np.zeros((120, 1))),
-            "records of 1 sensors where there are 2",
-        ),
-        (
-            lambda: ChainResponse(APART, LOAD, DT, ("k3",), (1, 3)).observations(np.zeros((120, 2))),
-            "sensor 1 sees nothing: its acceleration does not depend on k3; choose others",
-        ),
     ],
 )
 def test_mistakes(make, complaint):

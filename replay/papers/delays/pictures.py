@@ -68,8 +68,7 @@ def estimates(levels: Sequence[NoiseLevel]) -> Drawing:
     for row, level in zip(axes, levels, strict=True):
         for axis, name in zip(row, names, strict=True):
             _histogram(axis, level.free[Method.DISTURBANCE].fits.of(name), level.example.known(name))
-            axis.set_xlabel(f"{name} [1/s]")
-            axis.set_ylabel("runs")
+            axis.set(xlabel=f"{name} [1/s]", ylabel="runs")
             figures = f"Fig. {_FIGURES[name]}: " if number == 3 else ""
             axis.set_title(f"{figures}{name}, σ = {level.sigma:.4g}", fontsize="medium")
     return figure
@@ -92,8 +91,7 @@ def steady_states(levels: Sequence[NoiseLevel]) -> Drawing:
         axis = figure.add_subplot(rows, columns, place)
         states = level.steady_states["mean_of_repeated"]
         axis.set_title(f"σ = {level.sigma:.4g}", fontsize="medium")
-        axis.set_xlabel("steady state of x")
-        axis.set_ylabel(f"means of {REPEATS} runs")
+        axis.set(xlabel="steady state of x", ylabel=f"means of {REPEATS} runs")
         if len(states) < 2:
             continue
         _histogram(axis, states, level.example.truth.steady_state)

@@ -29,15 +29,13 @@ def quartiles(values: Samples) -> tuple[float, float, float]:
     """Return the lower quartile, the median and the upper one; NaN counts as infinitely large."""
     if not len(values):
         return (np.nan,) * 3
-    with np.errstate(all="ignore"):
-        sort = np.sort(np.where(np.isnan(values), np.inf, values))
-        low, middle, high = (_between(sort, 0.25 * i * (len(sort) - 1)) for i in (1, 2, 3))
-    return low, middle, high
-
-
-def _between(sort: Samples, place: float) -> float:
-    below, share = int(place), place - int(place)
-    return float(sort[below] if not share else (1.0 - share) * sort[below] + share * sort[below + 1])
+    sort, found = np.sort(np.where(np.isnan(values), np.inf, values)), []
+    for i in (1, 2, 3):
+        below, share = divmod(0.25 * i * (len(sort) - 1), 1.0)
+        with np.errstate(all="ignore"):
+            here, after = sort[int(below)], sort[min(int(below) + 1, len(sort) - 1)]
+            found.append(float((1.0 - share) * here + share * after if share else here))
+    return found[0], found[1], found[2]
 
 
 def histogram(values: Samples, bins: int) -> tuple[Samples, Samples]:

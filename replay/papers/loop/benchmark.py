@@ -17,17 +17,8 @@ from monitor.compensation.methods import METHODS, by_name
 from monitor.messages.blocks import Samples
 from replay import Progress, silent
 from sim.excitation import Earthquake, Recorded
-from sim.laboratory.building import (
-    COUPLING,
-    INTENSITY,
-    SAMPLE_RATE,
-    Case,
-    criteria,
-    ground_forces,
-    numerical_building,
-    reference_response,
-    specimen,
-)
+from sim.laboratory import building
+from sim.laboratory.building import Case
 from sim.laboratory.loop import HybridLoop
 from sim.laboratory.plants import BenchmarkPlant, drawn_plants
 from sim.laboratory.specimens import ChangingElement
@@ -97,8 +88,8 @@ def run_benchmark(
     plants = _with_nominal(drawn_plants(n_draws, seed))
     motions = [recorded or _motion(seed, number) for number in range(n_draws + 1)]
     duration = recorded.duration if recorded else _DURATION
-    time: Samples = np.arange(round(duration * SAMPLE_RATE), dtype=np.float64) / SAMPLE_RATE
-    acceleration = INTENSITY * np.column_stack([motion.sample(time) for motion in motions])
+    time: Samples = np.arange(round(duration * building.SAMPLE_RATE), dtype=np.float64) / building.SAMPLE_RATE
+    acceleration = building.INTENSITY * np.column_stack([motion.sample(time) for motion in motions])
     n_batch = max(1, int(_BATCH * _DURATION / duration))
     batches = [slice(first, first + n_batch) for first in range(0, n_draws + 1, n_batch)]
     done, total = 0, len(batches) * len(time)
@@ -118,7 +109,7 @@ def run_benchmark(
         nominal_left_at=left_at[0, :, :, 0],
         draws={name: found[i, :, :, 1:] for i, name in enumerate(SCENARIOS)},
         left_at={name: left_at[i, :, :, 1:] for i, name in enumerate(SCENARIOS)},
-        sample_rate=SAMPLE_RATE,
+        sample_rate=building.SAMPLE_RATE,
         duration=duration,
     )
 
@@ -167,13 +158,15 @@ def _run(
         advance(len(chunk.time))
     found = np.full((*shape[1:], len(CRITERIA)), np.nan)
     for k, case in enumerate(Case):
-        reference = reference_response(case, acceleration, 1.0 / SAMPLE_RATE)
+        reference = building.reference_response(case, acceleration, 1.0 / building.SAMPLE_RATE)
         for i, j in np.ndindex(len(COMPENSATORS), n_scenarios * n_draws):
             left = left_at[i, k, j]
-            end = len(acceleration) if np.isnan(left) else round(left * SAMPLE_RATE)
+            end = len(acceleration) if np.isnan(left) else round(left * building.SAMPLE_RATE)
             command, measured, *upper = record[:, :end, i, k, j].astype(np.float64)
             floors = np.column_stack([measured, *upper])
-            found[i, k, j] = criteria(command, measured, floors, reference[:end, j % n_draws], SAMPLE_RATE)
+            found[i, k, j] = building.criteria(
+                command, measured, floors, reference[:end, j % n_draws], building.SAMPLE_RATE
+            )
     by_scenario = np.moveaxis(found.reshape(*shape[1:3], n_scenarios, n_draws, -1), 2, 0)
     # there is no building to compare with whose specimen changes
     by_scenario[[name in _CHANGING for name in SCENARIOS], ..., 3:] = np.nan
@@ -182,27 +175,27 @@ def _run(
 
 def _loop(plants: BenchmarkPlant, acceleration: Samples, losses: tuple[np.random.SeedSequence, ...]) -> HybridLoop:
     """Return all tests as one loop; along the last axis of the draws are those of each scenario in turn."""
-    n_draws, duration = acceleration.shape[1], len(acceleration) / SAMPLE_RATE
+    n_draws, duration = acceleration.shape[1], len(acceleration) / building.SAMPLE_RATE
     changes, loses = (np.repeat([each in names for each in SCENARIOS], n_draws) for names in (_CHANGING, _LOSING))
     plants = replace(plants, **{name: np.tile(getattr(plants, name), (len(SCENARIOS), 1)) for name in _DRAWN})
     softened = replace(plants, stiffness=np.where(changes[:, None], _SOFTENED, 1.0) * plants.stiffness)
-    parts = [numerical_building(case, plants).matrices for case in Case]
+    parts = [building.numerical_building(case, plants).matrices for case in Case]
     full = len(changes), 3, 3
     # each (n_cases, n_draws, 3, 3)
     mass, damping, stiffness = (
         np.stack([np.broadcast_to(each, full) for each in cases]) for cases in zip(*parts, strict=True)
     )
     when = 0.5 * duration, 0.5
-    forces = [ground_forces(case, np.tile(acceleration, (1, len(SCENARIOS)))) for case in Case]
+    forces = [building.ground_forces(case, np.tile(acceleration, (1, len(SCENARIOS)))) for case in Case]
     return HybridLoop(
         structure=Structure(mass, damping, stiffness),
-        specimen=ChangingElement(specimen(plants), specimen(softened), *when),
+        specimen=ChangingElement(building.specimen(plants), building.specimen(softened), *when),
         excitation=np.stack(forces, axis=1),
-        dt=1.0 / SAMPLE_RATE,
+        dt=1.0 / building.SAMPLE_RATE,
         duration=duration,
         transfer=ChangingTransfer(TransferChain((plants,)), TransferChain((softened,)), *when),
         compensator=SideBySide(_nominal_inverse(), _SLOWEST, SampleLoss(_LOSS, losses, loses)),
-        coupling=COUPLING,
+        coupling=building.COUPLING,
         draws=(len(COMPENSATORS), len(Case), len(changes)),
         stroke=_STROKE,
     )

@@ -123,19 +123,11 @@ class Way(NamedTuple):
 KNOWN, _UNKNOWN = "known", "unknown"
 
 
-def _components(record: FourMassRecord) -> StiffnessFit:
-    return fit_stiffness(record, principal_components)
-
-
-def _ignoring(record: FourMassRecord) -> StiffnessFit:
-    return fit_stiffness(record, cubic_known=False)
-
-
 _WAYS = (
     *(Way("histories", KNOWN, fit_stiffness, noise) for noise in (0.01, 0.05, 0.2)),
     *(Way("histories", KNOWN, fit_stiffness, sensors=sensors) for sensors in ((1, 4), (4,))),
-    *(Way("components", KNOWN, _components, noise) for noise in (0.01, 0.2)),
-    Way("histories", "ignored", _ignoring),
+    *(Way("components", KNOWN, partial(fit_stiffness, metric=principal_components), noise) for noise in (0.01, 0.2)),
+    Way("histories", "ignored", partial(fit_stiffness, cubic_known=False)),
     *(Way("likelihood", _UNKNOWN, identify_jointly, noise) for noise in (0.05, 0.2)),
     Way("likelihood", _UNKNOWN, identify_jointly, sensors=(3, 4)),
     *(Way(name, KNOWN, partial(fit_reduced, reduction=name)) for name in REDUCTIONS),

@@ -106,20 +106,17 @@ def simulate_record(
     actual = bed.damaged
     columns = sensor_indices(sensors, actual.dofs, "masses")
     load = np.zeros((len(bed.time), 4))
-    load[:, bed.driven - 1] = bed.force() if band is None else _below(band, bed.force(), bed.dt)
+    load[:, bed.driven - 1] = bed.force()
+    if band is not None:
+        spectrum = np.fft.rfft(bed.force())
+        spectrum[np.fft.rfftfreq(len(load), bed.dt) > band] = 0.0
+        load[:, bed.driven - 1] = np.fft.irfft(spectrum, len(load))
     motion = chain_response(actual, load, bed.dt)
     # all four have noise, so that that of a sensor does not depend on which others there are
     drawn = np.random.default_rng(noise_seed).standard_normal(motion.acceleration.shape)[:, columns]
     exact = motion.acceleration[:, columns]
     level = (bed.noise if noise is None else noise) * np.sqrt(np.mean(exact**2, axis=0))
     return FourMassRecord(bed.chain, actual, bed.dt, load, sensors, exact + level * drawn, level, motion)
-
-
-def _below(band: float, force: Samples, dt: float) -> Samples:
-    """Return a force, (n,), without its frequencies above a band, Hz."""
-    spectrum = np.fft.rfft(force)
-    spectrum[np.fft.rfftfreq(len(force), dt) > band] = 0.0
-    return np.asarray(np.fft.irfft(spectrum, len(force)))
 
 
 def without_cubic(chain: Chain) -> Chain:

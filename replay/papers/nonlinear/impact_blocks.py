@@ -254,8 +254,7 @@ def _accelerations(study: ImpactStudy) -> Drawing:
         number = "Fig. 13: " if place == 0 else ""
         axis.set_title(f"{number}{CONFIGURATIONS[place].label}, {records.impactor.shape[1]} tests", fontsize="medium")
     for axis in (thin, thick, repeats, fast):
-        axis.set_xlabel("time from the first touch [ms]")
-        axis.set_ylabel("acceleration [g]")
+        axis.set(xlabel="time from the first touch [ms]", ylabel="acceleration [g]")
         axis.grid(alpha=0.3)
     return figure
 
@@ -273,8 +272,7 @@ def _peak_distributions(study: ImpactStudy) -> Drawing:
             share = np.arange(len(ordered) + 1) / len(ordered)
             axis.step(np.append(ordered[:1], ordered), share, where="post", color=colour, label=label)
         axis.set_title(each.label, fontsize="medium")
-        axis.set_xlabel("peak acceleration [g]")
-        axis.set_ylabel("probability")
+        axis.set(xlabel="peak acceleration [g]", ylabel="probability")
         axis.grid(alpha=0.3)
         axis.legend(fontsize="small", loc="upper left")
     return figure
@@ -305,7 +303,6 @@ def _spectrum(axis: Axes, study: ImpactStudy, configuration: Configuration) -> N
         which("{x:g}")
     axis.set_xticks(FREQUENCIES, [f"{frequency:g}" for frequency in FREQUENCIES])
     axis.set_title(configuration.label, fontsize="medium")
-    axis.set_xlabel("natural frequency [Hz]")
-    axis.set_ylabel("maximax acceleration [g]")
+    axis.set(xlabel="natural frequency [Hz]", ylabel="maximax acceleration [g]")
     axis.grid(alpha=0.3, which="both")
     axis.legend(fontsize="small")

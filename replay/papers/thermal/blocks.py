@@ -24,20 +24,9 @@ from replay.papers.thermal.study import (
     run_study,
 )
 from replay.pictures import new_drawing
+from sim.models import thermal_tables as tables
 from sim.models.thermal_population import Characterization, Conductivity, PropertyFit
 from sim.models.thermal_slab import SlabTest
-from sim.models.thermal_tables import (
-    ACCREDITATION,
-    ALLOWED,
-    APPLICATION,
-    DEPTHS,
-    LEVELS,
-    MeasuredRuns,
-    accreditation_runs,
-    configurations,
-    material,
-    validation_runs,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -238,14 +227,14 @@ def _bias_correction(study: ThermalStudy) -> Table:
 
 def _sources() -> str:
     """Return what the numbers of tables, equations and configurations are."""
-    tests = configurations()
+    tests = tables.configurations()
     told = {name: f"{test.flux:g} W/m^2, {1e3 * test.thickness:g} mm" for name, test in tests.items()}
     numbered = "; ".join(f"{name}: {told[name]}" for name in "1234")
     return (
         "Numbers of tables and equations are those of Dowding, Pilch and Hills (2006): eq. 1 is the requirement, "
         "eq. 2 the temperature with constant properties, Table 4 the material, Table 6 the runs of validation, Table "
-        f"8 those of accreditation. Configurations: {numbered}; {ACCREDITATION}: {told[ACCREDITATION]}; "
-        f"{APPLICATION}: {told[APPLICATION]}. Run 2.3 is the third of configuration 2."
+        f"8 those of accreditation. Configurations: {numbered}; accreditation: {told[tables.ACCREDITATION]}; "
+        f"application: {told[tables.APPLICATION]}. Run 2.3 is the third of configuration 2."
     )
 
 
@@ -311,7 +300,7 @@ def _decision_record(level: LevelStudy) -> dict[str, Any]:
 _TEXT_OFFSET = (9.0, 5.0)
 _COLOURS = dict(zip(Conductivity, ("tab:orange", "tab:green", "tab:blue"), strict=True))
 # the level whose data the first three pictures show
-_LEVEL = LEVELS[-1]
+_LEVEL = tables.LEVELS[-1]
 # of the specimens that a band leaves out at each side
 _TAIL = 0.05
 _SHARE = f"{100.0 * (1.0 - 2.0 * _TAIL):.0f} %"
@@ -321,16 +310,16 @@ _SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 def parameter_space() -> Drawing:
     """Draw flux over thickness of every configuration, with how many experiments the level High has there."""
-    tests, level = configurations(), LEVELS[-1]
-    of_validation = validation_runs(level)
-    n_accreditation = accreditation_runs(level)["front"].temperature.shape[1]
+    tests, level = tables.configurations(), tables.LEVELS[-1]
+    of_validation = tables.validation_runs(level)
+    n_accreditation = tables.accreditation_runs(level)["front"].temperature.shape[1]
     figure = new_drawing(7.0, 4.6)
     axis = figure.subplots()
     for name, runs in of_validation.items():
         words = f"{name}: {runs.temperature.shape[1]} experiments"
         _mark(figure, tests[name], "o", "tab:blue", words, "ensemble validation" if name == "1" else "")
-    _mark(figure, tests[ACCREDITATION], "s", "tab:green", f"{n_accreditation} experiments", "accreditation")
-    _mark(figure, tests[APPLICATION], "*", "tab:red", "no experiment", "application")
+    _mark(figure, tests[tables.ACCREDITATION], "s", "tab:green", f"{n_accreditation} experiments", "accreditation")
+    _mark(figure, tests[tables.APPLICATION], "*", "tab:red", "no experiment", "application")
     axis.set(xlabel="thickness [cm]", ylabel="heat flux [W/m²]", xlim=(1.0, 3.1), ylim=(500.0, 4000.0))
     axis.set_title(f"Level {level}: the application is an extrapolation in flux")
     axis.grid(alpha=0.3)
@@ -347,7 +336,7 @@ def _mark(figure: Drawing, test: SlabTest, mark: str, colour: str, words: str, l
 
 def properties(study: ThermalStudy) -> Drawing:
     """Draw the material's data at one level and the population that is assumed."""
-    known, data = study.levels[-1].characterization, material(_LEVEL)
+    known, data = study.levels[-1].characterization, tables.material(_LEVEL)
     number = len(data.temperature)
     figure = new_drawing(11.0, 3.8, f"Level {_LEVEL}: {number} specimens (Table 4), and the assumed population")
     axes = figure.subplots(1, 2)
@@ -363,8 +352,7 @@ def properties(study: ThermalStudy) -> Drawing:
             axis.plot(ends, mean, color=colour, label=f"{name} ± deviation")
             deviation = fit.residual_deviation
             axis.fill_between(ends, mean - deviation, mean + deviation, color=colour, alpha=0.15, linewidth=0.0)
-        axis.set_xlabel("temperature [°C]")
-        axis.set_ylabel(label)
+        axis.set(xlabel="temperature [°C]", ylabel=label)
         axis.grid(alpha=0.3)
         axis.legend(fontsize="small")
     return figure
@@ -375,8 +363,8 @@ def validation(study: ThermalStudy) -> Drawing:
     title = f"Level {_LEVEL}: fronts measured (Table 6), and {_SHARE} of the specimens of two models"
     figure = new_drawing(11.0, 7.6, title)
     axes = figure.subplots(2, 2, sharex=True)
-    for axis, (name, runs) in zip(axes.ravel(), validation_runs().items(), strict=True):
-        test = configurations()[name]
+    for axis, (name, runs) in zip(axes.ravel(), tables.validation_runs().items(), strict=True):
+        test = tables.configurations()[name]
         _experiments(axis, study.levels[-1].characterization, test, runs, 0.0)
         axis.set_title(f"configuration {name}: {test.flux:g} W/m², {1e3 * test.thickness:g} mm", fontsize="medium")
     axes[0, 0].legend(fontsize="small")
@@ -389,16 +377,16 @@ def validation(study: ThermalStudy) -> Drawing:
 
 def accreditation(study: ThermalStudy) -> Drawing:
     """Draw the measurements at three depths over the predictions of two models."""
-    test = configurations()[ACCREDITATION]
+    test = tables.configurations()[tables.ACCREDITATION]
     figure = new_drawing(
         11.0,
         4.2,
         f"Level {_LEVEL}: accreditation (Table 8), {test.flux:g} W/m², {1e3 * test.thickness:g} mm, "
         f"and {_SHARE} of the specimens of two models",
     )
-    axes = figure.subplots(1, len(DEPTHS))
-    for axis, (name, depth) in zip(axes, DEPTHS.items(), strict=True):
-        _experiments(axis, study.levels[-1].characterization, test, accreditation_runs()[name], depth)
+    axes = figure.subplots(1, len(tables.DEPTHS))
+    for axis, (name, depth) in zip(axes, tables.DEPTHS.items(), strict=True):
+        _experiments(axis, study.levels[-1].characterization, test, tables.accreditation_runs()[name], depth)
         axis.set_title(name, fontsize="medium")
         axis.set_xlabel("time [s]")
     axes[0].legend(fontsize="small")
@@ -406,7 +394,9 @@ def accreditation(study: ThermalStudy) -> Drawing:
     return figure
 
 
-def _experiments(axis: Axes, known: Characterization, test: SlabTest, runs: MeasuredRuns, depth: float) -> None:
+def _experiments(
+    axis: Axes, known: Characterization, test: SlabTest, runs: tables.MeasuredRuns, depth: float
+) -> None:
     """Draw the measurements over the predictions of the two models: an area for k(T), two lines for constant k."""
     for which in VALIDATED:
         specimens = known.population(which).sample(np.random.default_rng(1), _DRAWN)
@@ -435,12 +425,12 @@ def decision(study: ThermalStudy) -> Drawing:
         low, high = np.array([each.interval for each in found]).T
         error = np.maximum([values - low, high - values], 0.0)
         axis.errorbar(at, values, error, fmt="o", capsize=4.0, color=_COLOURS[which], label=which.label)
-    axis.axhline(ALLOWED, color="tab:red", label="allowed")
+    axis.axhline(tables.ALLOWED, color="tab:red", label="allowed")
     axis.set_xticks(range(len(study.levels)), [level.level for level in study.levels])
     axis.set_xlim(-0.6, len(study.levels) - 0.4)
     axis.set_ylabel("units over 900 °C at 1000 s")
     axis.set_yscale("log")
-    axis.set_ylim(0.5 * ALLOWED, 1.0)
+    axis.set_ylim(0.5 * tables.ALLOWED, 1.0)
     axis.set_yticks(_SHARES)
     axis.yaxis.set_major_formatter(PercentFormatter(1.0, 0))
     axis.yaxis.set_minor_formatter(NullFormatter())

@@ -11,19 +11,9 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay import Progress, silent
 from replay.papers.thermal.limit import by_monte_carlo, by_quadrature
+from sim.models import thermal_tables as tables
 from sim.models.thermal_population import Characterization, Conductivity, Family, characterize
 from sim.models.thermal_slab import SlabTest, series_temperature
-from sim.models.thermal_tables import (
-    ACCREDITATION,
-    ALLOWED,
-    APPLICATION,
-    LIMIT,
-    LIMIT_TIME,
-    Material,
-    configurations,
-    front_runs,
-    material,
-)
 
 # 5th and 95th percentile of the bootstrap data sets
 _LOW, _HIGH = 0.05, 0.95
@@ -60,11 +50,11 @@ class FailureProbability:
     @property
     def share_complying(self) -> float:
         """Of the bootstrap data sets, how many find the requirement met."""
-        return float(np.mean(self.bootstrap < ALLOWED))
+        return float(np.mean(self.bootstrap < tables.ALLOWED))
 
 
 def failure_probabilities(
-    data: Material,
+    data: tables.Material,
     number: Mapping[Conductivity, int],
     n_resampled: int,
     generator: np.random.Generator,
@@ -99,7 +89,7 @@ def failure_probabilities(
 
 
 def resample(
-    known: Characterization, data: Material, number: int, generator: np.random.Generator
+    known: Characterization, data: tables.Material, number: int, generator: np.random.Generator
 ) -> Iterator[Characterization]:
     """Yield the material data of other specimens at the same temperatures, by a residual bootstrap.
 
@@ -112,7 +102,7 @@ def resample(
         moved = [
             fit.fitted + generator.choice(fit.rescaled_residuals, len(fit.fitted)) for fit in (conductivity, capacity)
         ]
-        yield characterize(Material(data.temperature, *moved), known.representative_temperature)
+        yield characterize(tables.Material(data.temperature, *moved), known.representative_temperature)
 
 
 class Compliance(StrEnum):
@@ -133,9 +123,9 @@ def assess_compliance(found: FailureProbability) -> Compliance:
     if len(found.bootstrap) < FEWEST:
         return Compliance.OPEN
     away = 3.0 * found.standard_error
-    if found.value + away < ALLOWED and found.share_complying >= AGREED:
+    if found.value + away < tables.ALLOWED and found.share_complying >= AGREED:
         return Compliance.MET
-    if found.value - away > ALLOWED and found.share_complying <= 1.0 - AGREED:
+    if found.value - away > tables.ALLOWED and found.share_complying <= 1.0 - AGREED:
         return Compliance.NOT_MET
     return Compliance.OPEN
 
@@ -183,8 +173,8 @@ def correct_bias(
     def rise(test: SlabTest, time: Samples) -> Samples:
         return series_temperature(test, time, *mean_properties)[:, 0] - test.initial_temperature
 
-    tests = configurations()
-    runs = front_runs(level)
+    tests = tables.configurations()
+    runs = tables.front_runs(level)
     normal, right, farthest = [], [], 0.0
     for name, each in runs.items():
         predicted = rise(tests[name], each.time[1:])
@@ -194,15 +184,15 @@ def correct_bias(
             normal.append(powers.T @ powers)
             right.append(powers.T @ one)
         farthest = max(farthest, float(predicted.max()))
-    application = tests[APPLICATION]
-    reached = float(rise(application, np.array([LIMIT_TIME]))[0])
-    front = np.sort(units.temperature(application, LIMIT_TIME)[0, 0])
+    application = tests[tables.APPLICATION]
+    reached = float(rise(application, np.array([tables.LIMIT_TIME]))[0])
+    front = np.sort(units.temperature(application, tables.LIMIT_TIME)[0, 0])
 
     def corrected(chosen: Samples) -> tuple[float, float]:
         weights = chosen[:, None]
         slopes = np.linalg.solve((weights[..., None] * normal).sum(axis=0), (weights * right).sum(axis=0))
         shift = float(slopes @ [reached, reached**2])
-        return shift, 1.0 - float(np.searchsorted(front, LIMIT - shift, side="right")) / n_units
+        return shift, 1.0 - float(np.searchsorted(front, tables.LIMIT - shift, side="right")) / n_units
 
     shift, probability = corrected(np.ones(len(normal)))
     chances = np.full(len(normal), 1.0 / len(normal))
@@ -220,8 +210,9 @@ _WORDS = {
 
 RULE = (
     "The rule for a verdict is ours, for the paper has none: met or not met where the Monte Carlo share is on that "
-    f"side of {100.0 * ALLOWED:g} % by three standard errors, and {100.0 * AGREED:g} % of {FEWEST} or more bootstrap "
-    "data sets are too; else open. It was made with these results in view, where Low is the nearest to open."
+    f"side of {100.0 * tables.ALLOWED:g} % by three standard errors, and {100.0 * AGREED:g} % of {FEWEST} or more "
+    "bootstrap data sets are too; else open. It was made with these results in view, where Low is the nearest to "
+    "open."
 )
 
 
@@ -242,19 +233,19 @@ def statement(
     bias : the model-bias correction.
     n_units : that were drawn.
     """
-    best, application = failure[Conductivity.TEMPERATURE_DEPENDENT], configurations()[APPLICATION]
-    runs, measured = front_runs(level), material(level).temperature
+    best, application = failure[Conductivity.TEMPERATURE_DEPENDENT], tables.configurations()[tables.APPLICATION]
+    runs, measured = tables.front_runs(level), tables.material(level).temperature
     n_each = {name: each.temperature.shape[1] for name, each in runs.items()}
-    of_accreditation = n_each.pop(ACCREDITATION)
+    of_accreditation = n_each.pop(tables.ACCREDITATION)
     n_sets, (low, high) = len(best.bootstrap), best.interval
     others = [share for each in failure.values() for share in each.families.values()]
     few = f" A verdict needs {FEWEST} of them." if n_sets < FEWEST else ""
     shares = [float(share) for each in share_cooler.values() for share in each]
-    flux = max(configurations()[name].flux for name in runs)
+    flux = max(tables.configurations()[name].flux for name in runs)
     hottest = max(float(each.temperature.max()) for each in runs.values())
     lines = (
-        f"{level}: {_WORDS[assess_compliance(best)]}. Of the units {_percent(best.quadrature)} % are over {LIMIT:g} "
-        f"degC at {LIMIT_TIME:g} s, where {_percent(ALLOWED)} % are allowed.",
+        f"{level}: {_WORDS[assess_compliance(best)]}. Of the units {_percent(best.quadrature)} % are over "
+        f"{tables.LIMIT:g} degC at {tables.LIMIT_TIME:g} s, where {_percent(tables.ALLOWED)} % are allowed.",
         f"Rests on: {len(measured)} specimens of the material; a conductivity that is a line in temperature; normal, "
         f"independent properties. {sum(n_each.values())} tests and {of_accreditation} of accreditation check the "
         f"model and change nothing in the number. Monte Carlo, of {n_units} units computed one by one, says "
@@ -268,8 +259,8 @@ def statement(
         f"Shown by tests: up to {flux:g} W/m^2 and {hottest:.0f} degC, the {len(shares)} measured fronts end with "
         f"{100.0 * min(shares):.0f} to {100.0 * max(shares):.0f} % of the model's specimens cooler; 0 or 100 would "
         "be beyond all of them. So few tests cannot show that the model has the rare hot units right.",
-        f"Extrapolated: to {application.flux:g} W/m^2 and {LIMIT:g} degC, where nothing was tested. The properties "
-        f"are not: they were measured from {measured.min():g} to {measured.max():g} degC.",
+        f"Extrapolated: to {application.flux:g} W/m^2 and {tables.LIMIT:g} degC, where nothing was tested. The "
+        f"properties are not: they were measured from {measured.min():g} to {measured.max():g} degC.",
     )
     return "\n".join(lines)
 

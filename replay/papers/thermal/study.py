@@ -26,23 +26,9 @@ from replay.papers.thermal.compliance import (
 from replay.papers.thermal.limit import limit_state, temperatures
 from sim.fitting.fit import fit
 from sim.fitting.model_responses import SlabResponse
+from sim.models import thermal_tables as tables
 from sim.models.thermal_population import Characterization, Conductivity, Specimens, characterize
 from sim.models.thermal_slab import N_CELLS, SlabTest, conduction_temperature, series_temperature
-from sim.models.thermal_tables import (
-    ACCREDITATION,
-    APPLICATION,
-    CHECK,
-    CHECK_CONDUCTIVITY,
-    CHECK_HEAT_CAPACITY,
-    DEPTHS,
-    LEVELS,
-    MeasuredRuns,
-    accreditation_runs,
-    check_values,
-    configurations,
-    material,
-    validation_runs,
-)
 
 # the model of the challenge, and what it leaves out
 VALIDATED = (Conductivity.CONSTANT, Conductivity.TEMPERATURE_DEPENDENT)
@@ -83,7 +69,7 @@ class Sites:
     """
 
     ensembles: Mapping[str, Ensemble]
-    runs: Mapping[str, MeasuredRuns]
+    runs: Mapping[str, tables.MeasuredRuns]
 
     def reliability(self, tolerance: float) -> ToleranceResult:
         """Return the reliabilities with a share of the measured temperature in degC as tolerance."""
@@ -112,7 +98,7 @@ class Sites:
 
 def validation_sites(level: str, specimens: Specimens) -> Sites:
     """Return the four configurations of Table 5 with the experiments that a level has."""
-    runs, tests = validation_runs(level), configurations()
+    runs, tests = tables.validation_runs(level), tables.configurations()
     ensembles = {}
     for name, each in runs.items():
         found = temperatures(tests[name], each.time[1:], specimens)
@@ -122,10 +108,10 @@ def validation_sites(level: str, specimens: Specimens) -> Sites:
 
 def accreditation_sites(level: str, specimens: Specimens) -> Sites:
     """Return the three depths of Table 8 with the experiments that a level has."""
-    runs, test = accreditation_runs(level), configurations()[ACCREDITATION]
+    runs, test = tables.accreditation_runs(level), tables.configurations()[tables.ACCREDITATION]
     time = runs["front"].time[1:]
-    found = temperatures(test, time, specimens, tuple(DEPTHS.values()))
-    ensembles = {name: sort_ensemble(time, found[:, i].copy(), "degC", name) for i, name in enumerate(DEPTHS)}
+    found = temperatures(test, time, specimens, tuple(tables.DEPTHS.values()))
+    ensembles = {name: sort_ensemble(time, found[:, i].copy(), "degC", name) for i, name in enumerate(tables.DEPTHS)}
     return Sites(ensembles, runs)
 
 
@@ -179,8 +165,8 @@ def fit_run(test: SlabTest, time: Samples, temperature: Samples, start: Samples,
 
 def fit_all_runs(progress: Progress = silent) -> dict[Conductivity, dict[str, tuple[FittedRun, ...]]]:
     """Fit each of the sixteen runs by a specimen of its own; the slope of k is zero, or that of High."""
-    known = characterize(material(LEVELS[-1]))
-    runs, tests = validation_runs(), configurations()
+    known = characterize(tables.material(tables.LEVELS[-1]))
+    runs, tests = tables.validation_runs(), tables.configurations()
     total = len(VALIDATED) * sum(each.temperature.shape[1] for each in runs.values())
     found: dict[Conductivity, dict[str, tuple[FittedRun, ...]]] = {}
     done = 0
@@ -316,10 +302,10 @@ def run_study(
     fits = fit_all_runs(progress)
     levels = tuple(
         _level(level, n_units, n_specimens, n_resampled, np.random.SeedSequence(seed, spawn_key=(place,)), progress)
-        for place, level in enumerate(LEVELS)
+        for place, level in enumerate(tables.LEVELS)
     )
-    known = check_values()
-    ours = series_temperature(configurations()[CHECK], known.time, CHECK_CONDUCTIVITY, CHECK_HEAT_CAPACITY)
+    known, slab = tables.check_values(), tables.configurations()[tables.CHECK]
+    ours = series_temperature(slab, known.time, tables.CHECK_CONDUCTIVITY, tables.CHECK_HEAT_CAPACITY)
     check = np.column_stack([known.time, known.temperature, ours])
     return ThermalStudy(check, _convergence(), fits, levels, n_units, n_specimens, n_resampled)
 
@@ -327,7 +313,7 @@ def run_study(
 def _level(
     level: str, n_units: int, n_specimens: int, n_resampled: int, seed: np.random.SeedSequence, progress: Progress
 ) -> LevelStudy:
-    characterization = characterize(material(level))
+    characterization = characterize(tables.material(level))
     of_units, of_bias, of_specimens = seed.spawn(3)
     validation: _Reliabilities = {}
     accreditation: _Reliabilities = {}
@@ -339,14 +325,14 @@ def _level(
         validation[which], accreditation[which] = (
             tuple(sites.reliability(tolerance) for tolerance in TOLERANCES) for sites in (at_fronts, at_depths)
         )
-        share_cooler[which] = at_fronts.fraction_below() | {ACCREDITATION: at_depths.fraction_below()["front"]}
+        share_cooler[which] = at_fronts.fraction_below() | {tables.ACCREDITATION: at_depths.fraction_below()["front"]}
         progress(f"{level}: experiments", len(share_cooler), len(VALIDATED))
     number = {
         which: n_units if which is Conductivity.TEMPERATURE_DEPENDENT else _CONSTANT_K_FACTOR * n_units
         for which in Conductivity
     }
     generator = np.random.default_rng(of_units)
-    failure = failure_probabilities(material(level), number, n_resampled, generator, progress, level)
+    failure = failure_probabilities(tables.material(level), number, n_resampled, generator, progress, level)
     bias = correct_bias(
         characterization, level, _CONSTANT_K_FACTOR * n_units, n_resampled, np.random.default_rng(of_bias)
     )
@@ -356,8 +342,8 @@ def _level(
 
 def _convergence() -> Convergence:
     """Solve the application with ever more cells and steps, for the mean specimen of High."""
-    test, time = configurations()[APPLICATION], [100.0, 1000.0]
-    known = characterize(material(LEVELS[-1]))
+    test, time = tables.configurations()[tables.APPLICATION], [100.0, 1000.0]
+    known = characterize(tables.material(tables.LEVELS[-1]))
     middle = known.line.at(known.representative_temperature), known.capacity.at(0.0)
     exact = float(series_temperature(test, time, *middle, n_terms=60)[-1, 0])
 
