@@ -15,8 +15,7 @@ from replay.papers.reliability.blocks import study_blocks
 from replay.papers.reliability.study import run_study
 from replay.pictures import DPI, save_figures
 from replay.simulations import simulation
-from replay.validation.records import MeasuredRecord
-from replay.validation.tolerance_choice import read_tolerance
+from replay.validation.records import MeasuredRecord, read_tolerance
 from replay.validation.validation import Site, validate
 
 

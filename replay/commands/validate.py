@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     from replay.commands.validate_report import validation_blocks, validation_drawing
     from replay.pictures import DPI
     from replay.tables import report_console
-    from replay.validation.tolerance_choice import read_tolerance
+    from replay.validation.records import read_tolerance
     from replay.validation.validation import validate
 
     if arguments.picture:

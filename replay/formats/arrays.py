@@ -88,7 +88,8 @@ class Contents:
             flat = np.char.decode(values, "utf-8", "replace") if values.dtype.kind == "S" else values
             self.add_texts(path, tuple(str(each) for each in flat.ravel()))
         elif values.dtype.kind not in "fiubMm":
-            self.others.append(f"{path} ({_kind(values)})")
+            kind = {"c": "complex", "O": "objects"}.get(values.dtype.kind, str(values.dtype))
+            self.others.append(f"{path} ({kind})")
         elif values.size == 1:
             self.numbers[path] = float(as_numbers(values.ravel())[0][0])
         else:
@@ -107,10 +108,6 @@ class Contents:
         else:
             of_day = np.array([form.seconds(text) for text in texts])
             self.entries.append(Entry(path, of_day.shape, lambda a, b: of_day[a:b], "s", time_of_day=True))
-
-
-def _kind(values: np.ndarray) -> str:
-    return {"c": "complex", "O": "objects"}.get(values.dtype.kind, str(values.dtype))
 
 
 _VALUES = words("values data value samples y signal")

@@ -247,7 +247,9 @@ def _columns(table: SignalTable, selection: Selection) -> _Choice:
     try:
         return _Choice(table, time, signals, *choose_actuators(signals, selection), selection.resample)
     except RecordingError as problem:
-        proposal = None if selection.names_columns else _proposal(table, signals)
+        proposal = None
+        if signals and not selection.names_columns:
+            proposal = propose(signals, table.read(0, min(table.n_rows, MOST_ROWS), signals))
         if proposal is None:
             raise
         raise _UnclearColumnsError(f"{problem}; {proposal.advice(table.columns)}", proposal) from None
@@ -267,10 +269,6 @@ class _SeveralDatasetsError(RecordingError):
     def __init__(self, text: str, first: _Choice) -> None:
         super().__init__(text)
         self.first = first
-
-
-def _proposal(table: SignalTable, signals: Sequence[TableColumn]) -> Proposal | None:
-    return propose(signals, table.read(0, min(table.n_rows, MOST_ROWS), signals)) if signals else None
 
 
 def _in_one_unit(choice: _Choice) -> _Choice:

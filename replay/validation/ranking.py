@@ -14,8 +14,7 @@ from monitor.reliability.curves import NAMES
 from monitor.reliability.ensemble import sort_ensemble
 from monitor.text.blocks import Column, Table, words
 from replay import Progress, silent
-from replay.validation.records import MeasuredRecord
-from replay.validation.tolerance_choice import ToleranceChoice
+from replay.validation.records import MeasuredRecord, ToleranceChoice
 from replay.validation.validation import Site, Validation, validate
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What a validation compares: measured records, of any format and of run files, and predictions of a model."""
+"""What a validation is given: measured records, also of run files, predictions of a model, and a tolerance."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from monitor.ensembles.files import read_ensemble
-from monitor.messages.blocks import Channel, Samples, SignalBlock
+from monitor.ensembles.plan_files import read_tolerance_table
+from monitor.messages.blocks import Channel, Samples
 from monitor.reliability.curves import Reliability
 from monitor.reliability.ensemble import Ensemble
 from monitor.reliability.gaussian import ErrorCorrelation, GaussianReliability
 from monitor.reliability.site import SiteReliability
-from monitor.reliability.tolerance import Tolerance
+from monitor.reliability.tolerance import RELATIVE, Tolerance, ToleranceError, TolerancePolicy, parse_tolerance
 from monitor.system.files import check_regular
 from replay.formats import read_tables
 from replay.formats.base import RecordingError, Selection
@@ -23,6 +24,82 @@ from replay.formats.columns import SECONDS, TableColumn, find_column, listing
 from replay.formats.run_file import is_run_file, open_run_file
 from replay.formats.signal_table import SignalTable
 from replay.formats.times import dated_times
+
+_SMALL = 0.05  # of its peak: below it a literal tolerance means little
+
+OF_WHAT = {
+    TolerancePolicy.LITERAL: "of the measurement",
+    TolerancePolicy.FLOORED: "of the measurement or of its rms, whichever is larger",
+    TolerancePolicy.PEAK: "of the measurement's peak",
+}
+"""What a share is of, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToleranceChoice:
+    """What was written, not yet applied to a record.
+
+    Parameters
+    ----------
+    policy : see `TolerancePolicy`.
+    value : a share, or in the response's unit.
+    path : the file of a varying tolerance, with the columns time and tolerance.
+    """
+
+    policy: TolerancePolicy
+    value: float = float("nan")
+    path: Path | None = None
+
+    def __str__(self) -> str:
+        if self.policy is TolerancePolicy.VARYING:
+            return f"as in {self.path}"
+        return f"{100.0 * self.value:g} % {OF_WHAT[self.policy]}" if self.policy in RELATIVE else f"{self.value:g}"
+
+    def applied(self, instants: Samples, measured: Samples) -> Tolerance:
+        """Return the tolerance at a model's instants (n_times,), s, for measurements (n_times, n_replicates).
+
+        Raises
+        ------
+        ToleranceError : a share is of nothing, or the file of tolerances cannot be used.
+        """
+        if self.policy is not TolerancePolicy.VARYING:
+            return Tolerance.from_records(self.policy, self.value, measured)
+        assert self.path is not None
+        return Tolerance(TolerancePolicy.VARYING, profile=read_tolerance_table(self.path, instants))
+
+    def warning(self, measured: Samples) -> str:
+        """Return what the user should know of it for these measurements; empty if nothing."""
+        if self.policy is not TolerancePolicy.LITERAL:
+            return ""
+        size = np.abs(measured[np.isfinite(measured)])
+        # a record that is zero throughout is no more than a share of its peak everywhere
+        small = int((size <= _SMALL * size.max(initial=0.0)).sum())
+        if not small:
+            return ""
+        return (
+            f"a literal tolerance is next to nothing where the measurement is: {small} of {len(size)} samples are "
+            "within 5 % of the peak from zero; --policy floored or peak gives them more"
+        )
+
+
+def read_tolerance(text: str, policy: str | None = None) -> ToleranceChoice:
+    """Read ``8%``, ``0.08``, or the name of a file.
+
+    Parameters
+    ----------
+    text, policy : see `parse_tolerance`; or, without a policy, a file of tolerances over time.
+
+    Raises
+    ------
+    ToleranceError : it is neither, not positive, or does not go with the policy.
+    """
+    if Path(text).is_file():
+        if policy is not None:
+            raise ToleranceError(f"tolerance {text}: a file of tolerances goes without a policy, not with {policy}")
+        return ToleranceChoice(TolerancePolicy.VARYING, path=Path(text))
+    chosen, value = parse_tolerance(text, policy)
+    return ToleranceChoice(chosen, value)
+
 
 RESPONSE = "response"
 
@@ -179,13 +256,10 @@ def read_run(path: Path, response: str | None = None) -> MeasuredRecord:
         )
     if not blocks:
         raise RecordingError(f"{path}: holds no samples")
-    time = np.concatenate([_times(block) for block in blocks])
+    numbers = np.concatenate([block.index + np.arange(len(block)) for block in blocks])
+    time = numbers / recording.stream.sample_rate
     values = np.concatenate([block.samples[:, position] for block in blocks])
     return MeasuredRecord(str(path), time, values, channels[position].unit, recording.notes)
-
-
-def _times(block: SignalBlock) -> np.ndarray:
-    return (block.index + np.arange(len(block))) / block.stream.sample_rate
 
 
 def _position(path: Path, channels: tuple[Channel, ...], response: str | None) -> int:

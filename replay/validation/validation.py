@@ -24,10 +24,8 @@ from monitor.reliability.tolerance import Tolerance, check_units
 from replay import Progress, silent
 from replay.formats.base import RecordingError
 from replay.validation.alignment import has_equal_steps, lag, match
-from replay.validation.area_metric import area_metric
-from replay.validation.history_measures import HistoryComparison, compare_histories
-from replay.validation.records import MeasuredRecord, Model, check_same_time, model_reliability
-from replay.validation.tolerance_choice import ToleranceChoice
+from replay.validation.history_measures import HistoryComparison, area_metric, compare_histories
+from replay.validation.records import MeasuredRecord, Model, ToleranceChoice, check_same_time, model_reliability
 
 Align = Literal["no", "common", "each"]
 

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.integrate import quad
 from scipy.stats import norm, wasserstein_distance
 
-from replay.validation.area_metric import area_metric, u_pooling_area
+from replay.validation.history_measures import area_metric, u_pooling_area
 
 # few different numbers, so that ties within and between the two samples are common
 values = st.one_of(st.integers(-4, 4).map(float), st.floats(-1e3, 1e3).map(lambda x: round(x, 6)))

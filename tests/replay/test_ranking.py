@@ -7,7 +7,7 @@ import pytest
 
 from monitor.reliability.tolerance import TolerancePolicy
 from replay.validation.ranking import Candidate, parameter_draws, rank_models, ranking_table
-from replay.validation.tolerance_choice import ToleranceChoice
+from replay.validation.records import ToleranceChoice
 from sim.fitting.fit import fit
 from tests.oracles.linear_model import LinearModel
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monitor.reliability.tolerance import ToleranceError, TolerancePolicy, parse_tolerance
-from replay.validation.tolerance_choice import read_tolerance
+from replay.validation.records import read_tolerance
 
 INSTANTS = 0.1 * np.arange(5)
 MEASURED = np.array([[1.0, -4.0], [0.0, 2.0], [-3.0, np.nan], [2.0, 0.0], [-1.0, 1.0]])

@@ -16,9 +16,8 @@ from replay.commands.validate_report import validation_drawing
 from replay.formats import RecordingError
 from replay.pictures import DPI
 from replay.validation import validation as site_module
-from replay.validation.area_metric import area_metric
-from replay.validation.records import MeasuredRecord, Prediction
-from replay.validation.tolerance_choice import read_tolerance
+from replay.validation.history_measures import area_metric
+from replay.validation.records import MeasuredRecord, Prediction, read_tolerance
 from replay.validation.validation import Site, validate
 
 TIME = 0.02 * np.arange(201)

@@ -29,7 +29,7 @@ from replay.papers.nonlinear.eight_dof_metrics import (
     virtual_test,
 )
 from replay.validation.ranking import Candidate, RankedModel, rank_models
-from replay.validation.tolerance_choice import ToleranceChoice
+from replay.validation.records import ToleranceChoice
 from sim.fitting.solvers import Solver
 from sim.updating.modes import ModalComparison, Modes, compare_modes
 

@@ -31,7 +31,7 @@ from replay.papers.nonlinear.impact_records import (
     largest_turning,
     spectra,
 )
-from replay.validation.area_metric import area_metric
+from replay.validation.history_measures import area_metric
 from sim.fitting.fit import Fit, fit
 from sim.fitting.least_squares import spread_starts
 from sim.updating.autoregression import choose_orders, fit_autoregression

@@ -12,7 +12,7 @@ from monitor.reliability.curves import NAMES
 from monitor.text.blocks import Block, Column, Data, Figure, Row, Table, Text, Tone, words
 from replay.papers.reliability.study import Case, ReliabilityStudy
 from replay.pictures import new_drawing
-from replay.validation.tolerance_choice import OF_WHAT
+from replay.validation.records import OF_WHAT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
