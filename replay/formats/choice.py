@@ -11,7 +11,7 @@ import numpy as np
 from monitor.messages.blocks import Role, Samples
 from monitor.messages.recordings import FileColumn
 from replay.formats.base import DamagedFileError, Inspection, Recording, RecordingError, Selection
-from replay.formats.columns import TableColumn, find_column, references
+from replay.formats.columns import TableColumn, find_column, references, some
 from replay.formats.own_times import by_own_times, joined
 from replay.formats.roles import PairColumns, as_channels, choose_actuators, role_by_name
 from replay.formats.signal_table import SignalTable
@@ -328,6 +328,4 @@ def _ask_dataset(tables: Sequence[SignalTable]) -> str:
 
 
 def _names(tables: Sequence[SignalTable]) -> str:
-    names = ", ".join(table.name[:_LONGEST] or "unnamed" for table in tables[:_MOST_LISTED])
-    more = len(tables) - _MOST_LISTED
-    return names if more <= 0 else f"{names} and {more} more"
+    return some([table.name[:_LONGEST] or "unnamed" for table in tables], _MOST_LISTED)

@@ -50,11 +50,7 @@ def open_described(
     if parts and found.recording is not None:
         run = [Path(each) for each in (path, *parts)]
         found = replace(found, recording=open_joined(run, selection or Selection()))
-    chosen = found.selection
-    guess = None
-    if chosen is not None:
-        about = chosen.command, chosen.measured, chosen.force, chosen.time, chosen.auxiliary
-        guess = ColumnGuess(*about, chosen.dataset)
+    guess = msgspec.convert(found.selection, ColumnGuess | None, from_attributes=True)
     described = _describe(known.name, found.recording, n_columns, found.n_rows, found.columns, guess, found.problem)
     if found.coarse and found.recording is not None:
         # what is said of these rows is not said of all
