@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -17,10 +18,12 @@ import msgspec
 
 
 @contextmanager
-def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
+def progress_bars(
+    interval: float = math.inf, line: str = "{label}: {done} of {total}"
+) -> Iterator[Callable[[str, int, int], None]]:
     """Show progress bars on standard error: yields a callback with a label, the amount done and the total.
 
-    Nothing is shown where standard error is not a terminal.
+    Where standard error is not a terminal, such a line is printed every `interval` s.
     """
     from rich.console import Console
     from rich.progress import MofNCompleteColumn, Progress, TaskID, TimeRemainingColumn
@@ -29,11 +32,16 @@ def progress_bars() -> Iterator[Callable[[str, int, int], None]]:
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as display:
         tasks: dict[str, TaskID] = {}
+        last = time.monotonic()
 
         def update(label: str, done: int, total: int) -> None:
+            nonlocal last
             if label not in tasks:
                 tasks[label] = display.add_task(label, total=total)
             display.update(tasks[label], completed=done, total=total)
+            if time.monotonic() - last >= interval and not sys.stderr.isatty():
+                last = time.monotonic()
+                print(line.format(label=label, done=done, total=total), file=sys.stderr, flush=True)
 
         yield update
 

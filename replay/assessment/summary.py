@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor import __version__
-from monitor.messages.alarms import AlarmAction, Severity, Transition
-from monitor.messages.blocks import EventKind
+from monitor.messages.alarms import AlarmAction, Severity
+from monitor.messages.blocks import Event, EventKind
 from monitor.messages.headline import HEADLINE
 from replay.assessment.results import Assessment, HeadlineEstimate, PairAssessment, farthest_delay
 from replay.formats import Recording
@@ -24,7 +24,7 @@ Value = str | int | float | bool | None
 # a time of a sample from here on is seconds since 1970, not since the beginning of a record: the year 2000
 _UNIX_TIME = 946_684_800.0
 _LAST_TIME = 253_370_764_800.0  # the year 9999, the last of a date
-_SEPARATOR = "; "
+SEPARATOR = "; "
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +142,7 @@ def summarise(path: Path | str, recording: Recording, assessment: Assessment) ->
     RecordingError : the run file has become unreadable.
     """
     events = recording.events() if isinstance(recording, RunRecording) else ()
-    occurred = [
-        event.alarm for event in events if event.alarm is not None and event.alarm.action is AlarmAction.OCCUR
-    ]
-    noted = [event.detail for event in events if event.kind is EventKind.NOTE]
-    actuators = tuple(_actuator(found, assessment, occurred) for found in assessment.pairs)
+    actuators = tuple(_actuator(found, assessment, events) for found in assessment.pairs)
     known = [actuator for actuator in actuators if actuator.worst_delay_ms is not None]
     worst = max(known, key=lambda one: abs(one.worst_delay_ms or 0.0), default=None)
     return RunSummary(
@@ -162,11 +158,7 @@ def summarise(path: Path | str, recording: Recording, assessment: Assessment) ->
         getattr(recording, "outcome", None) or None,
         len(assessment.warnings),
         _names(warning.code for warning in assessment.warnings),
-        len(occurred),
-        _trips(occurred),
-        _names(step.name for step in occurred),
-        len(noted),
-        _SEPARATOR.join(noted),
+        *events_counted(events),
         None if worst is None else worst.actuator,
         None if worst is None else worst.worst_delay_ms,
         None if worst is None else worst.worst_delay_at_s,
@@ -175,7 +167,7 @@ def summarise(path: Path | str, recording: Recording, assessment: Assessment) ->
     )
 
 
-def _actuator(found: PairAssessment, assessment: Assessment, occurred: Sequence[Transition]) -> ActuatorSummary:
+def _actuator(found: PairAssessment, assessment: Assessment, events: Sequence[Event]) -> ActuatorSummary:
     name, headline, criteria = found.pair.actuator, found.headline, found.whole.criteria
 
     def median(column: str, factor: float = 1.0) -> float | None:
@@ -183,7 +175,7 @@ def _actuator(found: PairAssessment, assessment: Assessment, occurred: Sequence[
         return None if spread is None else _finite(factor * spread.median)
 
     low, high = (None, None) if headline is None else headline.delay_range or (None, None)
-    own = [step for step in occurred if step.actuator == name]
+    alarms, trips, alarm_names, *_ = events_counted(events, name)
     warnings = [*assessment.warnings_of(name), *assessment.warnings_of(None)]
     worst = farthest_delay(found)
     series = assessment.series.of(name)
@@ -211,9 +203,9 @@ def _actuator(found: PairAssessment, assessment: Assessment, occurred: Sequence[
         valid_fraction=_finite(found.valid_fraction),
         warnings=len(warnings),
         warning_codes=_names(warning.code for warning in warnings),
-        alarms=len(own),
-        trips=_trips(own),
-        alarm_names=_names(step.name for step in own),
+        alarms=alarms,
+        trips=trips,
+        alarm_names=alarm_names,
     )
 
 
@@ -257,13 +249,18 @@ def recording_start(recording: Recording) -> str | None:
     return start_of(math.nan if block is None else block.time, created)
 
 
-def _trips(steps: Iterable[Transition]) -> int:
-    return sum(step.severity is Severity.TRIP for step in steps)
+def events_counted(events: Sequence[Event], actuator: str | None = None) -> tuple[int, int, str, int, str]:
+    """Return how often alarms occurred, of one actuator or all, the trips, their names; the notes, their texts."""
+    steps = [event.alarm for event in events if event.alarm and event.alarm.action is AlarmAction.OCCUR]
+    occurred = [step for step in steps if actuator in (None, step.actuator)]
+    trips = sum(step.severity is Severity.TRIP for step in occurred)
+    noted = [event.detail for event in events if event.kind is EventKind.NOTE]
+    return len(occurred), trips, _names(step.name for step in occurred), len(noted), SEPARATOR.join(noted)
 
 
 def _names(names: Iterable[str]) -> str:
     """Return each name once, in the order of their first appearance."""
-    return _SEPARATOR.join(dict.fromkeys(names))
+    return SEPARATOR.join(dict.fromkeys(names))
 
 
 def _finite(value: float) -> float | None:

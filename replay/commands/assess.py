@@ -7,9 +7,7 @@ import csv
 import math
 import signal
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -219,7 +217,13 @@ def _run_archive(arguments: argparse.Namespace, selection: Selection, given: dic
                 # once, not by every process at the same time
                 with compilation_progress() as compiled:
                     warm_up(load_settings(None, {"indicators": given}).indicators.measures, progress=compiled)
-            with _archive_progress(done) as progress, workers_of(arguments) as workers:
+            line = "{done} of {total} {label}"
+            with progress_bars(_LINE_INTERVAL, line) as show, workers_of(arguments) as workers:
+
+                def progress(label: str, finished: int, total: int) -> None:
+                    done[:] = finished, total
+                    show(label, finished, total)
+
                 result = assess_archive(archive, workers, progress)
     except KeyboardInterrupt:
         print(
@@ -241,21 +245,3 @@ def _report_archive(result: ArchiveResult, arguments: argparse.Namespace) -> Non
     unchanged = f", {result.unchanged} of them unchanged since the last time" if result.unchanged else ""
     problems = f"; {len(result.problems)} without a result: exit code 2" if result.problems else ""
     print(f"{result.files} recordings{unchanged}, {result.rows} rows in {arguments.out}{problems}", file=sys.stderr)
-
-
-@contextmanager
-def _archive_progress(newest: list[int]) -> Iterator[Progress]:
-    """Yield a callback that shows a bar on a terminal, otherwise a line every 10 s; `newest` gets done and total."""
-    last, show_line = time.monotonic(), not sys.stderr.isatty()
-    with progress_bars() as bars:
-        show: Callable[[str, int, int], None] = bars
-
-        def update(task: str, done: int, total: int) -> None:
-            nonlocal last
-            newest[:] = done, total
-            show(task, done, total)
-            if show_line and time.monotonic() - last >= _LINE_INTERVAL:
-                last = time.monotonic()
-                print(f"{done} of {total} {task}", file=sys.stderr, flush=True)
-
-        yield update

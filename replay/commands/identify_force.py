@@ -145,16 +145,12 @@ def _law(found: FoundForce, law: LawFit, chance: float) -> dict[str, Any]:
         "terms": list(law.names),
         "coefficients": dict(zip(law.names, law.coefficients.tolist(), strict=True)),
         "standard_errors": dict(zip(law.names, errors.tolist(), strict=True)),
-        "units": dict(zip(law.names, _units(law), strict=True)),
+        "units": dict(zip(law.names, (term.unit for terms in law.laws for term in terms), strict=True)),
         "criterion": law.criterion,
         "probability": chance,
         "residual_over_noise": None if law.fit is None else residual,
         "diverges": law.fit is None,
     }
-
-
-def _units(law: LawFit) -> list[str]:
-    return [term.unit for terms in law.laws for term in terms]
 
 
 def force_blocks(path: Path, model_path: Path, model: ForceModel, found: FoundForce) -> Iterator[Block]:

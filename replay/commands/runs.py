@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +31,7 @@ _LEAST_NEEDED = "actuator", "duration", "start", "outcome"
 _NUMBERS = {"duration", "worst ms", "alarms"}
 _NOT_JUDGED = "⊘"
 _CUT = "…"
-_LINE_INTERVAL = 2.0  # s
+_LINE_INTERVAL = 2.0  # s, for logs and the window
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,8 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     check_key(arguments.sort)
     since = None if arguments.since is None else instant(arguments.since)
     until = None if arguments.until is None else instant(arguments.until, end=True)
-    with progress_bars() as bars:
-        progress = bars if sys.stderr.isatty() else _print_progress()
+    with progress_bars(_LINE_INTERVAL) as progress:
         listing = list_runs(arguments.folder, rebuild=arguments.rebuild, progress=progress)
     rows = ordered(selected(listing.rows, filters, since, until), arguments.sort, reverse=arguments.reverse)
     if arguments.json:
@@ -106,19 +103,6 @@ def _print_others(folder: Path) -> None:
     if number:
         recordings = "recording" if number == 1 else "recordings"
         print(f"{number} other {recordings}: synchroscope assess {shlex.quote(printable(str(folder)))} --out TABLE")
-
-
-def _print_progress() -> Callable[[str, int, int], None]:
-    """Return a callback that prints a line every two seconds, for logs and the window."""
-    last = time.monotonic()
-
-    def update(label: str, done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last >= _LINE_INTERVAL:
-            last = time.monotonic()
-            print(f"{label}: {done} of {total}", file=sys.stderr, flush=True)
-
-    return update
 
 
 def _print(folder: Path, listing: Listing, rows: Sequence[RunRow]) -> None:

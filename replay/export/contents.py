@@ -15,6 +15,7 @@ from monitor import __version__
 from monitor.messages.blocks import Event, ResultStream, Stream, column_names
 from monitor.recording import RunReader
 from monitor.recording.rows import EVENT_TYPE, SeriesRows, event_rows, stored_text
+from replay import Progress
 from replay.formats import Recording, Selection, open_recording
 from replay.formats.run_file import RunRecording
 
@@ -40,13 +41,21 @@ class SeriesTable:
     name : ``signals`` or ``results``.
     columns : of the values.
     n_rows : number of rows.
-    pieces : yields them in order, some megabytes at a time.
+    read : yields them in order, some megabytes at a time.
     """
 
     name: str
     columns: tuple[ExportColumn, ...]
     n_rows: int
-    pieces: Callable[[], Iterator[SeriesRows]]
+    read: Callable[[], Iterator[SeriesRows]]
+
+    def pieces(self, progress: Progress, doing: str = "writing") -> Iterator[tuple[int, SeriesRows]]:
+        """Yield the rows, with the number of the first; the progress is told when they are dealt with."""
+        done = 0
+        for rows in self.read():
+            yield done, rows
+            done += len(rows)
+            progress(f"{doing} {self.name}", done, self.n_rows)
 
 
 @dataclass(frozen=True, eq=False)

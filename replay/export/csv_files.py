@@ -43,7 +43,6 @@ def _write_series(
     ending = "" if table.name == "signals" else f"-{table.name}"
     head = csv_line((TIME_LABEL, *(csv_label(column.name, column.unit) for column in table.columns)))
     paths: dict[str, Path] = {}
-    done = 0
 
     def path_of(mark: str) -> Path:
         if mark not in paths:
@@ -53,14 +52,12 @@ def _write_series(
 
     if not table.n_rows:
         path_of("")
-    for rows in table.pieces():
+    for _, rows in table.pieces(progress):
         starts = np.flatnonzero(np.diff(rows.epoch, prepend=rows.epoch[0] - 1)).tolist()
         for start, stop in zip(starts, [*starts[1:], len(rows)], strict=True):
             with path_of(marks.get(int(rows.epoch[start]), "")).open("ab") as file:
                 for text in csv_rows(rows.time[start:stop], rows.data[start:stop]):
                     file.write(text)
-        done += len(rows)
-        progress(f"writing {table.name}", done, table.n_rows)
     return tuple(paths)
 
 

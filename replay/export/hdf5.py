@@ -56,15 +56,12 @@ def _write(contents: RunContents, file: h5py.File, progress: Progress) -> None:
     checks = list(file[layout.CHECKS][()])
     for table in contents.tables:
         datasets = [file[table.name][column] for column in layout.series_names(table.name)]
-        done = 0
-        for rows in table.pieces():
+        for done, rows in table.pieces(progress):
             columns = (rows.data, rows.time, rows.epoch, rows.index)
             checks.append(layout.check_row(table.name, done, columns))
             for dataset, values in zip(datasets, columns, strict=True):
                 dataset.resize(done + len(rows), axis=0)
                 dataset[done:] = values
-            done += len(rows)
-            progress(f"writing {table.name}", done, table.n_rows)
     if contents.events:
         events = event_rows([event for event, _ in contents.events])
         file[layout.EVENTS].resize(len(events), axis=0)

@@ -78,13 +78,10 @@ def _columns(table: SeriesTable, names: list[str], file: IO[bytes], progress: Pr
     begin = file.seek(0, 2)
     ordered = ("time", "epoch", "index", *names)
     starts = {name: begin + 8 * table.n_rows * at for at, name in enumerate(ordered)}
-    done = 0
-    for rows in table.pieces():
+    for done, rows in table.pieces(progress, "reading"):
         for name, column in zip(ordered, (rows.time, rows.epoch, rows.index, *rows.data.T), strict=True):
             file.seek(starts[name] + 8 * done)
             file.write(np.ascontiguousarray(column).tobytes())
-        done += len(rows)
-        progress(f"reading {table.name}", done, table.n_rows)
     kinds = {"epoch": np.int64, "index": np.int64}
     return {
         name: _StoredColumn(file, start, table.n_rows, kinds.get(name, np.float64)) for name, start in starts.items()

@@ -118,13 +118,10 @@ def _write_series(writer: Writer, table: SeriesTable, tree: NumberTree, clock: _
     }
     schema = _register(writer, f"synchroscope.{table.name.capitalize()}", _series_schema(table, tree))
     channel = writer.register_channel(topic, MessageEncoding.JSON, schema, described)
-    done = 0
-    for rows in table.pieces():
+    for _, rows in table.pieces(progress):
         times, numbers = clock.of_rows(rows.time, rows.epoch), (rows.index & 0xFFFFFFFF).tolist()
         for time, number, values in zip(times, numbers, rows.data.tolist(), strict=True):
             writer.add_message(channel, time, _message(tree, values), time, number)
-        done += len(rows)
-        progress(f"writing {table.name}", done, table.n_rows)
 
 
 def _message(tree: NumberTree, values: Sequence[float]) -> bytes:

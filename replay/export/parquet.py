@@ -45,15 +45,12 @@ def _write_series(contents: RunContents, table: SeriesTable, files: TargetFiles,
     ]
     schema = pa.schema(fields, metadata=_metadata(contents, table.name))
     mark = "" if table.name == "signals" else f"-{table.name}"
-    done = 0
     # measured signals have hardly two equal values: a dictionary would only cost time
     with files.temporary(mark).open("wb") as file, pq.ParquetWriter(file, schema, use_dictionary=False) as writer:
-        for rows in table.pieces():
+        for _, rows in table.pieces(progress):
             values = np.ascontiguousarray(rows.data.T)
             arrays = [pa.array(column) for column in (rows.time, rows.epoch, rows.index, *values)]
             writer.write_table(pa.table(arrays, schema=schema))
-            done += len(rows)
-            progress(f"writing {table.name}", done, table.n_rows)
 
 
 def _metadata(contents: RunContents, table: str) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil
-from typing import Protocol
 
 import numpy as np
 
@@ -14,22 +14,23 @@ from monitor.messages.blocks import Role, Samples, SignalBlock, Stream
 ROUNDING = 1e-6  # of a sample: 0.3 s at 10 Hz is sample 3, not 4
 
 
-class Disturbance(Protocol):
+class Disturbance(ABC):
     """One fault."""
 
+    @abstractmethod
     def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
         """Return what comes of `block`."""
 
     def flush(self) -> Sequence[SignalBlock]:
         """Return what was held back, at the end of the stream."""
-
-
-class UnbufferedDisturbance:
-    """Holds nothing back."""
-
-    def flush(self) -> Sequence[SignalBlock]:
-        """Return nothing."""
         return ()
+
+
+class RandomDisturbance(Disturbance):
+    """One that happens to a block, or to a sample, with a probability."""
+
+    def __init__(self, probability: float, rng: np.random.Generator) -> None:
+        self._probability, self._rng = probability, rng
 
 
 def sample_at(time: float, rate: float) -> int:
@@ -48,24 +49,19 @@ class SampleCount:
     def __init__(self) -> None:
         self._epoch: int | None = None
         self._offset = 0
-        self._end = 0
-
-    @property
-    def end(self) -> int:
-        """The number of the sample that comes next, unless some are missing."""
-        return self._end
+        self.end = 0  # the number of the sample that comes next, unless some are missing
 
     def start_of(self, block: SignalBlock) -> int:
         """Return the number of the block's first sample."""
         if block.stream.epoch != self._epoch:
             self._epoch = block.stream.epoch
-            self._offset = self._end - block.index
+            self._offset = self.end - block.index
         start = block.index + self._offset
-        self._end = max(self._end, start + len(block))
+        self.end = max(self.end, start + len(block))
         return start
 
 
-class DelayStep(UnbufferedDisturbance):
+class DelayStep(Disturbance):
     """Lets the measured channels lag by `delay` seconds from `time` seconds on.
 
     Samples between samples are interpolated linearly; before the first sample that is known, the first is held.
@@ -119,14 +115,8 @@ class DelayStep(UnbufferedDisturbance):
         return np.concatenate((history[missing:], np.full((missing, now.shape[1]), np.nan)))
 
 
-Generator = np.random.Generator
-
-
-class Drop(UnbufferedDisturbance):
+class Drop(RandomDisturbance):
     """Loses blocks."""
-
-    def __init__(self, probability: float, rng: Generator) -> None:
-        self._probability, self._rng = probability, rng
 
     def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
         """Return the block or nothing."""
@@ -134,11 +124,8 @@ class Drop(UnbufferedDisturbance):
         return () if lost and not block.last else (block,)
 
 
-class Duplicate(UnbufferedDisturbance):
+class Duplicate(RandomDisturbance):
     """Sends blocks twice."""
-
-    def __init__(self, probability: float, rng: Generator) -> None:
-        self._probability, self._rng = probability, rng
 
     def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
         """Return the block once or twice."""
@@ -146,12 +133,10 @@ class Duplicate(UnbufferedDisturbance):
         return (block, block) if doubled and not block.last else (block,)
 
 
-class Reorder:
+class Reorder(RandomDisturbance):
     """Lets a block change places with the next."""
 
-    def __init__(self, probability: float, rng: Generator) -> None:
-        self._probability, self._rng = probability, rng
-        self._held: SignalBlock | None = None
+    _held: SignalBlock | None = None
 
     def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
         """Return the block, with the one held back behind it, or hold it back."""
@@ -171,10 +156,10 @@ class Reorder:
         return () if held is None else (held,)
 
 
-class Jitter(UnbufferedDisturbance):
+class Jitter(Disturbance):
     """Puts the times of blocks off by up to `width` seconds, either way."""
 
-    def __init__(self, width: float, rng: Generator) -> None:
+    def __init__(self, width: float, rng: np.random.Generator) -> None:
         self._width, self._rng = width, rng
 
     def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
@@ -182,11 +167,8 @@ class Jitter(UnbufferedDisturbance):
         return (replace(block, time=block.time + self._rng.uniform(-self._width, self._width)),)
 
 
-class MissingValues(UnbufferedDisturbance):
+class MissingValues(RandomDisturbance):
     """Turns samples of the measured channels into NaN."""
-
-    def __init__(self, probability: float, rng: Generator) -> None:
-        self._probability, self._rng = probability, rng
 
     def apply(self, block: SignalBlock) -> Sequence[SignalBlock]:
         """Return the block with missing values."""
@@ -197,7 +179,7 @@ class MissingValues(UnbufferedDisturbance):
         return (replace(block, samples=samples),)
 
 
-class Gap(UnbufferedDisturbance):
+class Gap(Disturbance):
     """Cuts out the samples of `length` seconds from `time` seconds on."""
 
     def __init__(self, time: float, length: float) -> None:
@@ -217,7 +199,7 @@ class Gap(UnbufferedDisturbance):
         return tuple(part for part in (before, after) if len(part) or part.last)
 
 
-class Restart(UnbufferedDisturbance):
+class Restart(Disturbance):
     """Restarts the publisher `time` seconds after the first sample, and after each `retrigger`.
 
     Epochs never decrease: blocks after a restart keep the larger epoch.

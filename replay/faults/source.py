@@ -17,7 +17,6 @@ from replay.faults.disturbances import (
     Drop,
     Duplicate,
     Gap,
-    Generator,
     Jitter,
     MissingValues,
     Reorder,
@@ -206,7 +205,7 @@ def _apply_chain(chain: Iterable[Disturbance], block: SignalBlock) -> list[Signa
 
 
 # restarts have no maker: there is one for all, which outlives the changes
-_ORDER: tuple[tuple[str, Callable[[Any, Generator], Disturbance] | None], ...] = (
+_ORDER: tuple[tuple[str, Callable[[Any, np.random.Generator], Disturbance] | None], ...] = (
     ("delay_step", lambda value, _: DelayStep(*value)),
     ("nan", MissingValues),
     ("gap", lambda value, _: Gap(*value)),

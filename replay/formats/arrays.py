@@ -13,7 +13,7 @@ from monitor.messages.blocks import Samples
 from replay.formats.attributes import Sampling, beside, read_sampling, read_scaling, scaled
 from replay.formats.base import RecordingError
 from replay.formats.cells import find_form, has_zone, parse_instants
-from replay.formats.columns import TableColumn, name_and_unit, words
+from replay.formats.columns import TableColumn, name_and_unit, some, words
 from replay.formats.reading import as_numbers
 from replay.formats.signal_table import SignalTable, read_states
 
@@ -88,7 +88,8 @@ class Contents:
             flat = np.char.decode(values, "utf-8", "replace") if values.dtype.kind == "S" else values
             self.add_texts(path, tuple(str(each) for each in flat.ravel()))
         elif values.dtype.kind not in "fiubMm":
-            self.others.append(f"{path} ({_kind(values)})")
+            kind = {"c": "complex", "O": "objects"}.get(values.dtype.kind, str(values.dtype))
+            self.others.append(f"{path} ({kind})")
         elif values.size == 1:
             self.numbers[path] = float(as_numbers(values.ravel())[0][0])
         else:
@@ -107,10 +108,6 @@ class Contents:
         else:
             of_day = np.array([form.seconds(text) for text in texts])
             self.entries.append(Entry(path, of_day.shape, lambda a, b: of_day[a:b], "s", time_of_day=True))
-
-
-def _kind(values: np.ndarray) -> str:
-    return {"c": "complex", "O": "objects"}.get(values.dtype.kind, str(values.dtype))
 
 
 _VALUES = words("values data value samples y signal")
@@ -165,17 +162,15 @@ def tables_of(path: Path, contents: Contents, *, columns_first: bool = False) ->
     _scale(contents)
     found = _as_columns(contents, columns_first)
     _give_own_numbers(contents)
-    listed = ", ".join(f"{each[:_LONGEST]}{'..' * (len(each) > _LONGEST)}" for each in contents.others[:_LEFT_OUT])
+    others = [f"{each[:_LONGEST]}{'..' * (len(each) > _LONGEST)}" for each in contents.others]
     if not found:
-        others = f"; it holds {listed}" if contents.others else ""
-        raise RecordingError(f"{path}: no array of numbers with two rows or more{others}")
+        held = f"; it holds {', '.join(others[:_LEFT_OUT])}" if others else ""
+        raise RecordingError(f"{path}: no array of numbers with two rows or more{held}")
     if sum(each.width for each in found) > _MOST_COLUMNS:
         raise RecordingError(f"{path}: more than {_MOST_COLUMNS} columns: this is no record of signals")
     notes = list(contents.notes)
-    if contents.others:
-        more = len(contents.others) - _LEFT_OUT
-        listed += f" and {more} more" if more > 0 else ""
-        notes.append(f"left out, not numbers by rows and columns: {listed}")
+    if others:
+        notes.append(f"left out, not numbers by rows and columns: {some(others)}")
     groups = _grouped(found)
     owns = [
         name_and_unit(label)[0] for group in groups.values() for each in group for label in _labels(each, contents)

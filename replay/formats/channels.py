@@ -12,11 +12,10 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from replay.formats.attributes import read_scaling, scaled
 from replay.formats.base import RecordingError
-from replay.formats.columns import TableColumn, name_and_unit
+from replay.formats.columns import TableColumn, name_and_unit, some
 from replay.formats.roles import pairs_given
 from replay.formats.signal_table import Changes, SignalTable, at_rows, outside, read_states
 
-_LISTED = 6
 MICROSECONDS = 1_000_000  # of a second
 
 
@@ -126,8 +125,7 @@ def tables_of_channels(
     """
     fits = {(c.group, c.n_rows, c.times is not None) for c in channels}
     left_out = [*left_out, *(f"{t.name} (text)" for t in texts if not any(t.fits(*each) for each in fits))]
-    more = len(left_out) - _LISTED
-    listed = ", ".join(left_out[:_LISTED]) + (f" and {more} more" if more > 0 else "")
+    listed = some(left_out)
     if not channels:
         raise RecordingError(
             f"{path}: no channel of numbers with two samples or more" + (f"; it holds {listed}" * bool(listed))

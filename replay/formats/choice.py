@@ -11,7 +11,7 @@ import numpy as np
 from monitor.messages.blocks import Role, Samples
 from monitor.messages.recordings import FileColumn
 from replay.formats.base import DamagedFileError, Inspection, Recording, RecordingError, Selection
-from replay.formats.columns import TableColumn, find_column, references
+from replay.formats.columns import TableColumn, find_column, references, some
 from replay.formats.own_times import by_own_times, joined
 from replay.formats.roles import PairColumns, as_channels, choose_actuators, role_by_name
 from replay.formats.signal_table import SignalTable
@@ -247,7 +247,9 @@ def _columns(table: SignalTable, selection: Selection) -> _Choice:
     try:
         return _Choice(table, time, signals, *choose_actuators(signals, selection), selection.resample)
     except RecordingError as problem:
-        proposal = None if selection.names_columns else _proposal(table, signals)
+        proposal = None
+        if signals and not selection.names_columns:
+            proposal = propose(signals, table.read(0, min(table.n_rows, MOST_ROWS), signals))
         if proposal is None:
             raise
         raise _UnclearColumnsError(f"{problem}; {proposal.advice(table.columns)}", proposal) from None
@@ -267,10 +269,6 @@ class _SeveralDatasetsError(RecordingError):
     def __init__(self, text: str, first: _Choice) -> None:
         super().__init__(text)
         self.first = first
-
-
-def _proposal(table: SignalTable, signals: Sequence[TableColumn]) -> Proposal | None:
-    return propose(signals, table.read(0, min(table.n_rows, MOST_ROWS), signals)) if signals else None
 
 
 def _in_one_unit(choice: _Choice) -> _Choice:
@@ -330,6 +328,4 @@ def _ask_dataset(tables: Sequence[SignalTable]) -> str:
 
 
 def _names(tables: Sequence[SignalTable]) -> str:
-    names = ", ".join(table.name[:_LONGEST] or "unnamed" for table in tables[:_MOST_LISTED])
-    more = len(tables) - _MOST_LISTED
-    return names if more <= 0 else f"{names} and {more} more"
+    return some([table.name[:_LONGEST] or "unnamed" for table in tables], _MOST_LISTED)

@@ -139,8 +139,13 @@ def references(columns: Sequence[TableColumn]) -> dict[TableColumn, str]:
 
 def listing(columns: Sequence[TableColumn]) -> str:
     """Return the columns' names in one line, the first 24 of them."""
-    names = ", ".join(c.name for c in columns[:_MAX_LISTED]) or "no columns of real numbers"
-    return names if len(columns) <= _MAX_LISTED else f"{names} and {len(columns) - _MAX_LISTED} more"
+    return some([c.name for c in columns], _MAX_LISTED) or "no columns of real numbers"
+
+
+def some(names: Sequence[str], most: int = 6) -> str:
+    """Return names in one line, so many of them, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def name_and_unit(text: str) -> tuple[str, str]:

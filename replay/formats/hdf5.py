@@ -15,6 +15,7 @@ from replay.formats.arrays import INDEX_IS_TIME, LABELS, UNITS, Contents, Entry,
 from replay.formats.base import DamagedFileError, Format, Inspection, RecordingError, Selection
 from replay.formats.cells import parse_instants
 from replay.formats.choice import inspect_tables
+from replay.formats.columns import some
 from replay.formats.reading import check_memory, damage_reported
 from replay.formats.signal_table import SignalTable
 from replay.formats.units import unit_symbol
@@ -229,7 +230,7 @@ def _label_blocks(contents: Contents) -> None:
     contents.entries[:] = kept
 
 
-_LISTED, _LONGEST = 6, 120
+_LONGEST = 120
 
 
 def _described(path: Path, problem: str) -> str:
@@ -247,8 +248,7 @@ def _described(path: Path, problem: str) -> str:
                 found.append(f"{node.name.strip('/')[-_LONGEST:]} ({size})")
 
         file.visititems(visit)
-    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-    listed = f"datasets {', '.join(found[:_LISTED])}{more}" if found else "no dataset"
+    listed = f"datasets {some(found)}" if found else "no dataset"
     return f"an HDF5 file of another program, with {listed}: {problem}"
 
 

@@ -13,7 +13,7 @@ from monitor.messages.blocks import Channel, Role
 from replay.formats.base import Format, Inspection, Recording, RecordingError, Selection
 from replay.formats.choice import inspect_tables
 from replay.formats.columns import TableColumn
-from replay.formats.signal_table import SignalTable, array_reader
+from replay.formats.signal_table import array_reader
 from replay.formats.table import Table, read_table
 from replay.formats.table_recording import make_recording
 from replay.formats.text import begins_as_table, is_text, signal_table
@@ -32,10 +32,6 @@ def sibling(path: Path) -> Path | None:
 def is_half(path: Path, head: bytes, selection: Selection) -> bool:
     """Whether the file has a sibling and the user names no columns."""
     return not selection.names_columns and sibling(path) is not None and is_text(path, head, selection)
-
-
-def _half(path: Path) -> list[SignalTable]:
-    return [signal_table(read_table(path))]
 
 
 def inspect_halves(path: Path, selection: Selection) -> Inspection:
@@ -118,7 +114,7 @@ FORMAT = Format(
     "OpenFresco recorders",
     _PATTERNS,
     is_half,
-    tables=_half,
+    tables=lambda path: [signal_table(read_table(path))],
     inspect=inspect_halves,
     shared=_PATTERNS,
     begins=begins_as_table,

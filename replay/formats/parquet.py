@@ -71,9 +71,8 @@ def _tables(path: Path) -> list[SignalTable]:
             scalings[position] = read_scaling(field.name, said)
             own = read_sampling(said)
             if own.rate or own.start:
-                notes.append(
-                    f"{field.name}: its metadata give {_listed(said)}, which is not used: rows have one time"
-                )
+                listed = ", ".join(f"{key} {value:g}" for key, value in said.items())
+                notes.append(f"{field.name}: its metadata give {listed}, which is not used: rows have one time")
             columns.append(_column(position, field, {column.name for column in columns}))
             raw = field.metadata or {}
             role, actuator = (raw.get(key, b"").decode("utf-8", "replace") for key in (b"role", b"actuator"))
@@ -178,10 +177,6 @@ def _nanoseconds(kind: Any) -> Any:
     import pyarrow as pa
 
     return pa.timestamp("ns", tz=kind.tz)
-
-
-def _listed(numbers: Mapping[str, float]) -> str:
-    return ", ".join(f"{key} {value:g}" for key, value in numbers.items())
 
 
 def _float(value: bytes) -> float | None:

@@ -30,9 +30,14 @@ class EvenRecording:
         """Samples that are there."""
         raise NotImplementedError
 
+    def _rows(self, begin: int, end: int) -> Samples:
+        """Return the rows from `begin` to before `end`."""
+        raise NotImplementedError
+
     def _pieces(self, begin: int, end: int, step: int) -> Iterator[tuple[int, Samples]]:
         """Give the rows from `begin` to before `end`, `step` at a time, each with the number of its first row."""
-        raise NotImplementedError
+        for row in range(begin, end, step):
+            yield row, self._rows(row, min(row + step, end))
 
     def _check_index(self) -> None:
         if self.index is not None and (
@@ -126,9 +131,8 @@ class ArrayRecording(EvenRecording):
         """Samples that are there."""
         return len(self.samples)
 
-    def _pieces(self, begin: int, end: int, step: int) -> Iterator[tuple[int, Samples]]:
-        for row in range(begin, end, step):
-            yield row, self.samples[row : min(row + step, end)]
+    def _rows(self, begin: int, end: int) -> Samples:
+        return self.samples[begin:end]
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,10 +236,6 @@ class ComputedRecording(EvenRecording):
         found = np.full((len(numbers), len(self.stream.channels)), np.nan)
         found[:, self._others] = self._known(numbers / self.stream.sample_rate)
         return found
-
-    def _pieces(self, begin: int, end: int, step: int) -> Iterator[tuple[int, Samples]]:
-        for row in range(begin, end, step):
-            yield row, self._rows(row, min(row + step, end))
 
     def _restart(self) -> None:
         self._running = self._start()

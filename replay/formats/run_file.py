@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.alarms.text import describe_transition
-from monitor.messages.alarms import AlarmAction, Severity, Transition
+from monitor.messages.alarms import AlarmAction, Severity
 from monitor.messages.blocks import Event, EventKind, ResultStream, Samples, SignalBlock, Stream
 from monitor.system.files import HDF5_SIGNATURE
 from monitor.wire.sample_rate import POINTS_PER_SECOND, RateCheck, rate_contradicted
@@ -38,10 +38,11 @@ def alarm_steps(events: Iterable[tuple[Event, float]]) -> list[str]:
     warns: list[tuple[str, str]] = []
     for event, seconds in events:
         if event.kind is EventKind.ALARM:
-            step = event.alarm
+            step, name, text = event.alarm, "of another form", event.detail
+            if step is not None:
+                name, text = step.name, describe_transition(step)
             warning = step is not None and step.severity is Severity.WARN
-            text = event.detail if step is None else describe_transition(step)
-            (warns if warning else trips).append((_name(step), f"{_instant(event, seconds)}: {text}"))
+            (warns if warning else trips).append((name, f"{_instant(event, seconds)}: {text}"))
     return [*_lines(trips, _MOST_TRIPS), *_lines(warns, _MOST_WARNS)]
 
 
@@ -63,10 +64,6 @@ def _instant(event: Event, seconds: float) -> str:
     """Return the time in the run, as --start counts it, and that of the rig's clock where it is another."""
     text, clock = f"{seconds:.3f} s", f"{event.time:.3f} s"
     return text if clock == text else f"{text} ({clock} on the rig's clock)"
-
-
-def _name(step: Transition | None) -> str:
-    return "of another form" if step is None else step.name
 
 
 _LEAST_POINTS = 8  # a quarter of a second: where a service finds another rate, a file ends

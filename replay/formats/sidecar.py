@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 
+from monitor.messages.recordings import ColumnGuess
 from monitor.system.files import WriteError, atomic_write, check_regular
 from replay.formats.base import RecordingError, Selection
 
@@ -16,14 +17,8 @@ SUFFIX = ".synchroscope.toml"
 _MOST_BYTES = 1 << 20
 
 
-class _Columns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    command: tuple[str, ...] = ()
-    measured: tuple[str, ...] = ()
-    force: tuple[str, ...] = ()
-    time: str | None = None
+class _Columns(ColumnGuess, frozen=True, forbid_unknown_fields=True):
     rate: float | None = None
-    auxiliary: bool = False
-    dataset: str | None = None
     resample: float | None = None
 
 

@@ -10,13 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from monitor.messages.blocks import Samples
-from replay.formats.columns import TableColumn
+from replay.formats.columns import TableColumn, some
 from replay.formats.reading import check_memory
 from replay.formats.roles import PairColumns
 
 _MOST = 1000  # changes of a column
 _LONGEST = 200  # characters of one
-_LISTED = 6
 
 
 class Change(NamedTuple):
@@ -56,14 +55,9 @@ def read_states(
             continue
         found += [Change(r, f"{name}: {texts[r][:_LONGEST]}", origin or name, r, markers) for r in rows]
         kept.append(f"{name} ({len(rows)})")
-    notes = [f"columns of text are kept as events, one a change: {_listed(kept)}"] if kept else []
-    notes += [f"left out, columns of text: {_listed(left_out)}"] if left_out else []
+    notes = [f"columns of text are kept as events, one a change: {some(kept)}"] if kept else []
+    notes += [f"left out, columns of text: {some(left_out)}"] if left_out else []
     return tuple(sorted(found)), tuple(notes)
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = len(names) - _LISTED
-    return ", ".join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def at_rows(changes: Changes, rows: Iterable[int]) -> Changes:

@@ -315,7 +315,7 @@ def _read_carefully(
     for line_number, cells in rows_of(path, layout):
         row = _row_values(cells, layout)
         if row is None:
-            if _is_header(cells, layout):
+            if layout.header and tuple(cells[: layout.width]) == layout.header:
                 joints.append(len(values) // layout.width)
                 remarks += pending
                 pending = []
@@ -349,10 +349,6 @@ def _row_values(cells: Sequence[str], layout: Layout) -> list[float] | None:
         ]
     except ValueError:
         return None
-
-
-def _is_header(cells: Sequence[str], layout: Layout) -> bool:
-    return bool(layout.header) and tuple(cells[: layout.width]) == layout.header
 
 
 def _has_number(cells: Sequence[str], layout: Layout) -> bool:

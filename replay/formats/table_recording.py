@@ -142,7 +142,7 @@ def make_recording(
     ------
     RecordingError : the times are not clear.
     """
-    rig, notes, times = _rig(table.path.stem), (*table.notes, *notes), None
+    rig, notes, times = "".join(filter(str.isprintable, table.path.stem))[:120], (*table.notes, *notes), None
     if selection.resample is not None:
         times, said = sample_times(table, time, selection)
         values, missing = without_sentinels(table.values(signals), signals)
@@ -210,7 +210,3 @@ def in_units_of(recording: Recording, reference: Stream) -> Recording:
         return replace(recording, stream=stream, samples=recording.samples * scale, notes=said)
     read = recording.read
     return replace(recording, stream=stream, read=lambda begin, end: np.asarray(read(begin, end) * scale), notes=said)
-
-
-def _rig(name: str) -> str:
-    return "".join(c for c in name if c.isprintable())[:120]

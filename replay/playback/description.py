@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from math import ceil
+from math import ceil, inf
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
-from monitor.messages.blocks import Samples, SignalBlock
+from monitor.messages.blocks import Samples
 from monitor.messages.recordings import ColumnGuess, Description, FileColumn, Overview, RecordedEvent
+from replay.faults.disturbances import SampleCount
 from replay.formats import ArrayRecording, Recording, Selection, inspect_recording
 from replay.formats.joined import open_joined
 from replay.formats.recordings import ComputedRecording
@@ -49,11 +50,7 @@ def open_described(
     if parts and found.recording is not None:
         run = [Path(each) for each in (path, *parts)]
         found = replace(found, recording=open_joined(run, selection or Selection()))
-    chosen = found.selection
-    guess = None
-    if chosen is not None:
-        about = chosen.command, chosen.measured, chosen.force, chosen.time, chosen.auxiliary
-        guess = ColumnGuess(*about, chosen.dataset)
+    guess = msgspec.convert(found.selection, ColumnGuess | None, from_attributes=True)
     described = _describe(known.name, found.recording, n_columns, found.n_rows, found.columns, guess, found.problem)
     if found.coarse and found.recording is not None:
         # what is said of these rows is not said of all
@@ -179,19 +176,8 @@ def overview(recording: Recording, n_columns: int = 1000) -> Overview:
 
 def _numbered(recording: Recording) -> Iterator[tuple[int, Samples]]:
     """Give the samples with the number of the first of them, counted through gaps and restarts."""
-    behind = end = zero = 0
-    epoch: int | None = None
-    for block in _blocks(recording):
-        if not len(block):
-            continue
-        if block.stream.epoch != epoch:
-            epoch, behind, zero = block.stream.epoch, end, block.index
-        number = behind + block.index - zero
-        end = number + len(block)
-        yield number, block.samples
-
-
-def _blocks(recording: Recording) -> Iterator[SignalBlock]:
-    if isinstance(recording, RunRecording):
-        return recording.coarse_blocks(_BLOCK, 0.0, float("inf"))
-    return recording.blocks(_BLOCK)
+    count = SampleCount()
+    run = recording if isinstance(recording, RunRecording) else None
+    for block in run.coarse_blocks(_BLOCK, 0.0, inf) if run is not None else recording.blocks(_BLOCK):
+        if len(block):
+            yield count.start_of(block), block.samples

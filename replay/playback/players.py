@@ -271,20 +271,20 @@ class RecordingPlayer:
             raise ValueError(f"block length {block_length}: must be at least 1 sample")
         self._block_length = block_length
         self._date = now if live_time else None
-        self._paused = False
-        self._ended = False
+        self.paused = False
+        self.ended = False  # the last block was returned, or the player is closed
         self._base = 0.0  # position of the pacer at the first sample of this pass
         self._sought = 0.0  # position of the pacer up to which samples are due at once after a seek
         self._cursor = PlaybackCursor(recording, self._length, start, int(now() * 1e9) if epoch is None else epoch)
 
     def receive(self, timeout: float) -> list[SignalBlock | Event]:
         """Return the blocks that are due; wait up to `timeout` seconds for the first."""
-        if not self._paused:
+        if not self.paused:
             self._pacer.resume()  # the clock starts with the first call, not during setup
         due: list[SignalBlock | Event] = []
         most = 1 if self.speed == inf else _MOST_AT_ONCE
         samples = 0
-        while not self._ended and len(due) < most and samples < _MOST_SAMPLES:
+        while not self.ended and len(due) < most and samples < _MOST_SAMPLES:
             count = self._due(0.0 if due else timeout)
             if not count:
                 break
@@ -292,19 +292,9 @@ class RecordingPlayer:
             due.append(self._cursor.read(count, self._date, mark_last=not self.loop))
             if self._cursor.done:
                 self._end_pass()
-            if self.speed == inf and not self._paused:
+            if self.speed == inf and not self.paused:
                 self._pacer.seek(max(self._base + self._cursor.position, self._sought))
         return due
-
-    @property
-    def ended(self) -> bool:
-        """The last block was returned, or the player is closed."""
-        return self._ended
-
-    @property
-    def paused(self) -> bool:
-        """Whether it is paused."""
-        return self._paused
 
     @property
     def epoch(self) -> int:
@@ -339,13 +329,13 @@ class RecordingPlayer:
 
     def pause(self) -> None:
         """Hold the current position until `resume`."""
-        self._paused = True
+        self.paused = True
         self._pacer.pause()
         self._drop_backlog()
 
     def resume(self) -> None:
         """Continue from the current position."""
-        self._paused = False
+        self.paused = False
 
     def step(self, seconds: float) -> None:
         """Make the samples of the next `seconds` due at once, at most the whole recording, and pause after them.
@@ -356,7 +346,7 @@ class RecordingPlayer:
         """
         if not 0.0 < seconds < inf:
             raise ValueError(f"a step of {seconds:g} s: must be a positive number")
-        if self._ended:
+        if self.ended:
             raise ValueError("the recording has ended: seek a position in it first")
         self.pause()
         self._sought = self._pacer.position + min(seconds, self.duration)
@@ -382,20 +372,20 @@ class RecordingPlayer:
         sought = PlaybackCursor(self._recording, self._length, begin, self._cursor.epoch + 1)
         self._cursor.close()
         self._cursor = sought
-        self._ended = False
+        self.ended = False
         self._sought = self._base + max(seconds - sought.origin, 0.0)
         self._pacer.seek(self._sought)
 
     def finish(self) -> list[SignalBlock | Event]:
         """End the stream, and return its last block, which has no samples; nothing if it has ended."""
-        if self._ended:
+        if self.ended:
             return []
-        self._ended = True
+        self.ended = True
         return [self._cursor.read(0, self._date, mark_last=True)]
 
     def close(self) -> None:
         """Close the recording."""
-        self._ended = True
+        self.ended = True
         self._cursor.close()
 
     @property
@@ -407,7 +397,7 @@ class RecordingPlayer:
     def _due(self, timeout: float) -> int:
         """Return the number of samples that are due; wait up to `timeout` seconds for them."""
         most = min(self._length, self._cursor.available)
-        if not self._paused:
+        if not self.paused:
             return most if self._pacer.wait(self._base + self._cursor.position_of(most), timeout) else 0
         count = min(most, self._cursor.count_before(self._pacer.position - self._base))
         if not count:
@@ -416,7 +406,7 @@ class RecordingPlayer:
 
     def _drop_backlog(self) -> None:
         """Set the clock back to the next block if that is overdue, so that no burst follows."""
-        if not self._ended:
+        if not self.ended:
             due = self._base + self._cursor.position_of(min(self._length, self._cursor.available))
             self._pacer.seek(min(self._pacer.position, max(due, self._sought)))
 
@@ -426,4 +416,4 @@ class RecordingPlayer:
             self._base += self._cursor.position
             self._cursor = PlaybackCursor(self._recording, self._length, self._start, self._cursor.epoch + 1)
         else:
-            self._ended = True
+            self.ended = True

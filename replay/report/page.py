@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from monitor import __version__
 from monitor.system.safe_text import printable
-from monitor.text.blocks import Block, Data, Figure, Row
+from monitor.text.blocks import Block, Data, Row
 from replay import Progress, silent
 from replay.assessment import assess
 from replay.assessment.run import record_settings
@@ -126,18 +126,14 @@ def render(report: Report | ComparisonReport | BlocksPage) -> str:
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["plain"] = printable
-    environment.filters["image"] = _image
+    # an image that is in the page
+    environment.filters["image"] = lambda one: f"data:image/png;base64,{base64.b64encode(png(one)).decode()}"
     environment.tests["row"] = lambda row: isinstance(row, Row)
     environment.filters["kind"] = lambda block: type(block).__name__
     template, kind = _KINDS[type(report)]
     return environment.get_template(template).render(
         report=report, kind=kind, style=style, script=script, style_hash=_hash(style), script_hash=_hash(script)
     )
-
-
-def _image(figure: Figure) -> str:
-    """Return the address of an image that is in the page."""
-    return f"data:image/png;base64,{base64.b64encode(png(figure)).decode()}"
 
 
 def _hash(text: str) -> str:

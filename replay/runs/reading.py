@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monitor.config import IndicatorSettings
-from monitor.messages.alarms import AlarmAction, Severity
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.headline import HEADLINE, QUANTITIES
 from monitor.messages.recordings import NO_RESULTS, RunRow
@@ -20,11 +19,10 @@ from monitor.recording.layout import CLEAN
 from monitor.recording.opening import ForeignHdf5Error
 from monitor.system.safe_text import printable
 from replay.assessment.statistics import headline_of
-from replay.assessment.summary import start_of, time_of_delay
+from replay.assessment.summary import SEPARATOR, events_counted, start_of, time_of_delay
 from replay.formats.base import EpochStart, sample_numbers
 from replay.formats.run_file import covered, epoch_starts, unjudged_times
 
-_SEPARATOR = "; "
 # rows of results that are read at once; of these only the columns below are kept
 _ROWS = 1 << 14
 _COLUMNS = (*(f"{HEADLINE}_{quantity}{end}" for quantity in QUANTITIES for end in ("", "_sd")), "fdb_amplitude")
@@ -56,8 +54,6 @@ def read_row(folder: Path, file: str) -> RunRow | None:
 
 def _row(reader: RunReader, file: str) -> RunRow:
     stream, events = reader.stream, reader.events()
-    occurred = [event.alarm for event in events if event.alarm and event.alarm.action is AlarmAction.OCCUR]
-    noted = [event.detail for event in events if event.kind is EventKind.NOTE]
     gaps = sum(event.kind is EventKind.GAP for event in events)
     passed, starts = _extent(reader, events)
     lost = max(0, passed - reader.n_samples)
@@ -79,24 +75,20 @@ def _row(reader: RunReader, file: str) -> RunRow:
         stream.sample_rate,
         reader.n_samples,
         stream.rig,
-        _SEPARATOR.join(pair.actuator for pair in stream.pairs),
+        SEPARATOR.join(pair.actuator for pair in stream.pairs),
         _outcome(reader),
         None if worst is None else float(1e3 * worst.delay),
         None if worst is None else worst.at,
         None if worst is None else worst.actuator,
-        len(occurred),
-        sum(step.severity is Severity.TRIP for step in occurred),
-        _SEPARATOR.join(dict.fromkeys(step.name for step in occurred)),
-        len(noted),
-        _SEPARATOR.join(noted),
+        *events_counted(events),
         max(gaps, int(lost > 0)),
         lost,
         max(0, len(starts) - 1),
         window,
         reader.path.stat().st_size,
-        printable(_SEPARATOR.join(problems)),
+        printable(SEPARATOR.join(problems)),
         covered(span for each in unjudged.values() for span in each.spans),
-        _SEPARATOR.join(unjudged),
+        SEPARATOR.join(unjudged),
     )
 
 

@@ -19,6 +19,7 @@ from replay.commands.export import _FORMATS
 from replay.export import EXPORT_FORMATS
 from tests.e2e.conftest import PATIENCE, ROOT, Start
 from tests.e2e.running import with_small_files
+from tests.mistakes import refusal_of
 
 # every piece of text takes a minute
 _SLOW = """
@@ -65,14 +66,7 @@ def test_a_table_becomes_a_run_and_the_run_a_table_again(record: Callable[..., P
 def test_a_mistake_is_one_line(record, tmp_path, capfd, words, error) -> None:
     table = record(200)
     words = [word.replace("FILE", str(table)).replace("FOLDER", str(tmp_path)) for word in words]
-    try:
-        code = main(["export", *words])
-    except SystemExit as end:
-        code = end.code
-    out, err = capfd.readouterr()
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("synchroscope export: ")
-    assert error in err
+    assert error in refusal_of(capfd, "export", *words)
     assert list(tmp_path.iterdir()) == [table]
 
 

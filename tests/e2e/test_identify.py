@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from monitor.__main__ import main
+from tests.mistakes import refusal_of
 
 RATE, GAIN, DELAY = 500.0, 0.9, 0.015
 
@@ -145,10 +146,7 @@ def test_the_table_of_a_fit(record, capsys) -> None:
     ],
 )
 def test_mistakes_about_a_fit_are_one_line(words, complaint, record, capsys) -> None:
-    assert main(["identify", str(record), *words]) == 2
-    said = capsys.readouterr()
-    assert complaint in said.err
-    assert said.err.count("\n") == 1 and said.out == ""
+    assert complaint in refusal_of(capsys, "identify", record, *words)
 
 
 @pytest.mark.usefixtures("warm_kernels")

@@ -20,6 +20,7 @@ from replay.identification.force_model import channel_factor
 from replay.identification.missing_force import find_missing_force
 from sim.missing_force.law_fit import LawFit
 from sim.missing_force.law_terms import terms
+from tests.mistakes import refusal_of
 
 TIME = np.arange(0.0, 30.001, 0.04)
 ALPHA = 0.05
@@ -241,11 +242,7 @@ def test_a_force_between_masses_under_ground_motion(tmp_path, capsys):
 def test_a_model_that_does_not_fit_is_refused_in_one_line(tmp_path, model, capsys, old, new, message):
     model.write_text(MODEL.replace(old, new, 1))
     record = _table(tmp_path / "rig.csv", _samples())
-    assert main(["identify", str(record), "--missing-force", "--model", str(model)]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert message in said.err
-    assert len(said.err.strip().splitlines()) == 1
+    assert message in refusal_of(capsys, "identify", record, "--missing-force", "--model", model)
 
 
 @pytest.mark.parametrize(
@@ -277,16 +274,14 @@ def test_a_unit_that_may_be_two_is_refused():
 def test_options_that_make_no_sense_together_are_refused(tmp_path, model, capsys, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     _table(tmp_path / "rig.csv", _samples())
-    assert main(["identify", "rig.csv", *words]) == 2
-    assert message in capsys.readouterr().err
+    assert message in refusal_of(capsys, "identify", "rig.csv", *words)
 
 
 def test_dead_channels_and_diverging_models_have_a_line(tmp_path, model, capsys):
     samples = _samples()
     samples[:, 0] = 3.0
     record = _table(tmp_path / "rig.csv", samples)
-    assert main(["identify", str(record), "--missing-force", "--model", str(model)]) == 2
-    assert "x is constant, 0.003" in capsys.readouterr().err
+    assert "x is constant, 0.003" in refusal_of(capsys, "identify", record, "--missing-force", "--model", model)
     model.write_text(MODEL.replace("damping = 0.1", "damping = -2.0"))
     record = _table(tmp_path / "rig.csv", _samples())
     found = _found(capsys, record, "--missing-force", "--model", model)
@@ -307,15 +302,13 @@ def test_sensors_that_see_nothing_are_reported(tmp_path, capsys):
 def test_an_error_in_a_table_is_not_reported_as_a_missing_table_too(tmp_path, model, capsys):
     model.write_text(MODEL.replace("dof = 1", "dof = 0", 1))
     record = _table(tmp_path / "rig.csv", _samples())
-    assert main(["identify", str(record), "--missing-force", "--model", str(model)]) == 2
-    printed = capsys.readouterr().err
-    assert "sensor 1: dof: must be greater than or equal to 1" in printed
-    assert ";" not in printed
-    assert main(["identify", str(tmp_path / "none.csv"), "--missing-force", "--model", "model.toml"]) == 2
-    capsys.readouterr()
+    said = refusal_of(capsys, "identify", record, "--missing-force", "--model", model)
+    assert "sensor 1: dof: must be greater than or equal to 1" in said and ";" not in said
+    record.unlink()
+    refusal_of(capsys, "identify", record, "--missing-force", "--model", "model.toml")
     model.write_text(MODEL)
-    assert main(["identify", str(tmp_path / "none.csv"), "--missing-force", "--model", str(model)]) == 2
-    assert "none.csv: there is no such file" in capsys.readouterr().err
+    said = refusal_of(capsys, "identify", record, "--missing-force", "--model", model)
+    assert said == f"{record}: there is no such file"
 
 
 def test_a_law_that_does_not_explain_the_record_has_no_standard_errors(tmp_path, model, capsys):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from monitor.__main__ import main
+from tests.mistakes import refusal_of
 
 TIME = 0.01 * np.arange(301)
 KEYS = {
@@ -87,10 +88,7 @@ def validate(capsys):
 @pytest.fixture
 def complaint(capsys):
     def run(*words):
-        assert code_of(["validate", *map(str, words), "--json"]) == 2
-        said = capsys.readouterr()
-        assert said.out == "" and said.err.count("\n") == 1 and said.err.startswith("synchroscope validate: ")
-        return said.err.removeprefix("synchroscope validate: ").strip()
+        return refusal_of(capsys, "validate", *words, "--json")
 
     return run
 

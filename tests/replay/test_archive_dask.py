@@ -24,6 +24,7 @@ from cryptography.x509.oid import NameOID
 from monitor.__main__ import main
 from replay.archive import Archive, assess_archive
 from replay.workers import ClusterWorkers
+from tests.mistakes import refusal_of
 from tests.replay.worker_tasks import ThreadWorkers
 
 distributed = pytest.importorskip("distributed")
@@ -179,7 +180,4 @@ def test_without_certificates_and_without_a_scheduler_is_one_line(
         (cluster.words[:2], "cannot be reached"),
         ([*cluster.words[:-1], str(tmp_path / "none.pem")], "none.pem: no such file"),
     ):
-        assert main([*words, *more]) == 2
-        error = capsys.readouterr().err
-        assert text in error
-        assert error.count("\n") == 1
+        assert text in refusal_of(capsys, *words, *more)

@@ -18,6 +18,7 @@ from monitor.recording import RunWriter
 from replay.formats import ArrayRecording, RecordingError, Selection, file_kinds, open_recording
 from replay.playback.description import describe_recording, open_described, overview
 from replay.simulations import simulation
+from tests.mistakes import refusal_of
 from tests.records import Records
 
 ROOT = Path(__file__).parents[2]
@@ -269,12 +270,8 @@ def test_what_is_no_recording_is_one_line(
 ) -> None:
     path = tmp_path / "broken"
     path.write_bytes(content)
-    assert main(["replay", str(path), "--describe"]) == 2
-    out = capsys.readouterr()
-    assert out.out == ""
-    assert out.err.startswith(f"synchroscope replay: {path}")
-    assert says in out.err
-    assert out.err.count("\n") == 1
+    said = refusal_of(capsys, "replay", path, "--describe")
+    assert said.startswith(str(path)) and says in said
 
 
 def test_a_run_file_cut_anywhere_is_described_or_refused(tmp_path: Path, run: Path) -> None:

@@ -24,10 +24,13 @@ NUMBERS = np.arange(N, dtype=np.float64)
 SAMPLES = np.column_stack((NUMBERS, NUMBERS, NUMBERS))
 
 
-def play(faults: Faults, seed: int = 0, length: int = 10, loop: int = 0) -> list[SignalBlock]:
+def playing(loop: bool = False, length: int = 10) -> RecordingPlayer:
     recording = ArrayRecording(Stream("rig", 0, RATE, CHANNELS), SAMPLES)
-    player = RecordingPlayer(recording, speed=float("inf"), block_length=length, epoch=50, loop=loop > 0)
-    source = FaultySource(player, faults, seed)
+    return RecordingPlayer(recording, speed=float("inf"), block_length=length, epoch=50, loop=loop)
+
+
+def play(faults: Faults, seed: int = 0, length: int = 10, loop: int = 0) -> list[SignalBlock]:
+    source = FaultySource(playing(loop > 0, length), faults, seed)
     blocks: list[SignalBlock] = []
     while not source.ended and (not loop or len(blocks) < loop):
         blocks += [item for item in source.receive(0.0) if isinstance(item, SignalBlock)]
@@ -199,11 +202,6 @@ def test_a_wrong_text_is_one_clear_line(text: str, says: str) -> None:
         parse_faults(text)
     assert says in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def playing(loop: bool = False) -> RecordingPlayer:
-    recording = ArrayRecording(Stream("rig", 0, RATE, CHANNELS), SAMPLES)
-    return RecordingPlayer(recording, speed=float("inf"), block_length=10, epoch=50, loop=loop)
 
 
 def taken(source: FaultySource, calls: int) -> list[SignalBlock]:

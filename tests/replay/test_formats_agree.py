@@ -12,19 +12,16 @@ from monitor.config import IndicatorSettings
 from monitor.messages.blocks import Channel, Role, Stream
 from replay.assessment import assess
 from replay.export import export
-from replay.formats import ArrayRecording, Recording, RecordingError, inspect_recording, open_recording
+from replay.formats import ArrayRecording, RecordingError, inspect_recording, open_recording
 from replay.formats.reading import CUT_SHORT
 from tests.campaign.run_file_mutations import damaged_bytes
+from tests.replay.column_files import samples
 from tests.replay.exported_run import record
 from tests.replay.written_formats import CHECKSUMMED, NAMES, RATE, ROUNDED, UNITS, WRITERS, N, run_samples, written
 
 _SETTINGS = IndicatorSettings(window=0.8, every=50)
 _CUTS = 14
 _DAMAGES = 30
-
-
-def samples(recording: Recording) -> np.ndarray:
-    return np.concatenate([block.samples for block in recording.blocks(999)])
 
 
 @pytest.fixture(scope="module")

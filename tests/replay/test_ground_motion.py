@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import scipy.io
 
-from monitor.__main__ import main
 from replay.formats.base import RecordingError
 from replay.formats.ground_motion import read_ground_motion
 from replay.formats.units import STANDARD_GRAVITY
+from tests.mistakes import refusal_of
 
 VALUES = np.random.default_rng(1).standard_normal(53) * 0.1
 TITLE = "PEER NGA STRONG MOTION DATABASE RECORD\nIMPERIAL VALLEY 05/19/40, EL CENTRO ARRAY #9, 180\n"
@@ -36,10 +36,8 @@ def written(tmp_path, text, name="motion.AT2"):
 
 @pytest.mark.parametrize("name", ["motion.AT2", "motion.txt"])
 def test_assess_takes_no_ground_motion_and_names_what_does(tmp_path, name, capsys):
-    assert main(["assess", str(written(tmp_path, peer(), name))]) == 2
-    said = capsys.readouterr().err
+    said = refusal_of(capsys, "assess", written(tmp_path, peer(), name))
     assert "a ground motion (AT2), not the record of a test" in said and "study loop --motion" in said
-    assert len(said.splitlines()) == 1
 
 
 @pytest.mark.parametrize("width", [1, 5, 8, 53])
@@ -367,5 +365,5 @@ def test_a_line_of_many_spaces_is_read_at_once(tmp_path):
 
 @pytest.mark.parametrize(("text", "name"), [(cosmos(), "COSMOS"), (csmip(), "CSMIP"), (k_net(), "K-NET")])
 def test_assess_names_the_network_and_what_uses_its_motions(tmp_path, text, name, capsys):
-    assert main(["assess", str(written(tmp_path, text, "motion.dat"))]) == 2
-    assert f"a ground motion ({name}), not the record of a test" in capsys.readouterr().err
+    said = refusal_of(capsys, "assess", written(tmp_path, text, "motion.dat"))
+    assert f"a ground motion ({name}), not the record of a test" in said

@@ -27,6 +27,7 @@ from monitor.recording import RunWriter
 from replay.formats import RecordingError, Selection, open_recording
 from replay.formats.joined import JoinedRecording, open_joined
 from replay.record import read_record
+from tests.mistakes import refusal_of
 
 RATE, COUNT, DELAY = 500.0, 6000, 0.012
 TIMES = np.arange(COUNT) / RATE
@@ -166,8 +167,7 @@ def test_the_command_assesses_them_as_one(tmp_path: Path, capsys: pytest.Capture
     assert (found["samples"], found["duration_s"]) == (COUNT - 100, COUNT / RATE)
     assert found["pairs"][0]["headline"]["delay_ms"] == pytest.approx(12.0, abs=0.01)
     assert found["warnings"][0]["code"] == "gaps"
-    assert main(["assess", *map(str, paths[::-1]), "--join"]) == 2
-    assert "or in another order" in capsys.readouterr().err
+    assert "or in another order" in refusal_of(capsys, "assess", *paths[::-1], "--join")
 
 
 def test_the_report_and_the_window_have_them_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,8 +176,7 @@ def test_the_report_and_the_window_have_them_as_one(tmp_path: Path, capsys: pyte
     assert main(["report", *names, "--join", "-o", str(tmp_path / "run.html")]) == 0
     page = (tmp_path / "run.html").read_text()
     assert "<title>a.csv + b.csv" in page and "b.csv follows a.csv after 0.2 s (100 samples)" in page
-    assert main(["report", *names]) == 2
-    assert "2 files: --join reports them as parts of one run" in capsys.readouterr().err
+    assert "2 files: --join reports them as parts of one run" in refusal_of(capsys, "report", *names)
     assert main(["replay", *names, "--join", "--describe"]) == 0
     described = json.loads(capsys.readouterr().out)
     assert (described["n_samples"], described["duration"]) == (COUNT - 100, COUNT / RATE)

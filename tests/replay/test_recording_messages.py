@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-from monitor.__main__ import main
 from monitor.config import IndicatorSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.alarms import AlarmReport, LimitChange, Severity
@@ -29,6 +28,7 @@ from replay.assessment.run import record_settings, updates
 from replay.formats import ArrayRecording, Selection, open_recording
 from replay.formats.joined import open_joined
 from replay.simulations import simulation
+from tests.mistakes import refusal_of
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +223,4 @@ def test_the_limits_of_a_run_are_those_at_its_end_and_nobody_can_change_them(rec
 def test_mistakes_are_one_line(tmp_path, capsys, words, said):
     path = tmp_path / "x.csv"
     path.write_text("t,command,measured\n0,1,2\n0.1,2,3\n0.2,1,2\n")
-    assert main(["assess", str(path), *words]) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
+    assert said in refusal_of(capsys, "assess", path, *words)

@@ -13,6 +13,7 @@ from monitor.recording import RunWriter
 from replay.formats import RecordingError, Selection, inspect_recording, open_recording
 from replay.formats.sidecar import sidecar_of
 from replay.simulations import simulation
+from tests.mistakes import refusal_of
 from tests.records import Records
 
 _TIMES = np.arange(200) / 100.0
@@ -123,5 +124,5 @@ def test_the_commands_remember_and_say_so(tmp_path: Path, capsys: pytest.Capture
     assert "remembered in a.csv.synchroscope.toml" in capsys.readouterr().out
     assert main(words) == 0
     assert "command, measured, time as remembered in a.csv.synchroscope.toml" in capsys.readouterr().out
-    assert main(["assess", str(sidecar_of(path))]) == 2
-    assert capsys.readouterr().err.endswith("columns that are remembered for a recording: open a.csv\n")
+    said = refusal_of(capsys, "assess", sidecar_of(path))
+    assert said.endswith("columns that are remembered for a recording: open a.csv")

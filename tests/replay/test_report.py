@@ -39,6 +39,7 @@ from replay.report.figures import subspace_figure
 from replay.report.svg import Curve, Row, envelope, rows_figure
 from replay.report.tables import WARNING_WORDS, indicators_table, setting_tables, shown_length
 from replay.report.windows import best_and_worst, damping_words, worst_words
+from tests.mistakes import refusal_of
 from tests.replay.exported_run import record
 from tests.replay.report_runs import HOSTILE, NOTE, STEP, record_run
 
@@ -338,10 +339,7 @@ def test_what_cannot_be_reported_is_one_line_and_leaves_nothing(tmp_path, capsys
     (tmp_path / "prose.csv").write_text("no numbers\n")
     before = sorted(tmp_path.iterdir())
     words = [word.replace("FILE", str(table)).replace("FOLDER", str(tmp_path)) for word in words]
-    assert main(["report", *words]) == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
-    assert error in err
+    assert error in refusal_of(capsys, "report", *words)
     assert sorted(tmp_path.iterdir()) == before
     assert (tmp_path / "there.html").read_text() == "mine"
 
@@ -360,9 +358,8 @@ def test_of_a_recording_that_becomes_unreadable_its_name_is_given(tmp_path, caps
 
     monkeypatch.setattr(RunRecording, "blocks", unreadable)
     before = sorted(tmp_path.iterdir())
-    assert main([*command, "gone.h5", "-o", "page.html"]) == 2
     error = "gone.h5: can't read data (file read failed: time = today , error message = 'i/o')"
-    assert capsys.readouterr().err == f"synchroscope {command[0]}: {error}\n"
+    assert refusal_of(capsys, *command, "gone.h5", "-o", "page.html") == error
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -454,8 +451,7 @@ def test_a_run_without_actuators_and_reliability_is_refused(tmp_path, capsys) ->
     stream = Stream("rig", 1, 256.0, (Channel("drift", Role.AUXILIARY, "mm"),))
     writer.signals(SignalBlock(stream, 0, 0.0, np.zeros((256, 1))))
     writer.close()
-    assert main(["report", str(run)]) == 2
-    assert "no command and measured channels" in capsys.readouterr().err
+    assert "no command and measured channels" in refusal_of(capsys, "report", run)
     assert not (tmp_path / "run.html").exists()
 
 
