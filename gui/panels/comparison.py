@@ -24,6 +24,7 @@ from gui.model.comparison import (
 )
 from gui.model.history import History
 from gui.panels.comparison_table import DifferenceList
+from gui.panels.controls import toggle_button
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, trace
 from gui.plots.view import View
@@ -159,14 +160,9 @@ class ComparisonPanel(TimePanel):
         self.differences = DifferenceList(theme)
         self.tolerances: Mapping[str, str] = {}
         self._listed: tuple[object, ...] = ()
-        shown = QToolButton()
-        shown.setText("Differences")
-        shown.setCheckable(True)
-        shown.setAutoRaise(True)
-        shown.setToolTip("Differences as synchroscope compare computes them, and whether they are within tolerance")
-        shown.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        tip = "Differences as synchroscope compare computes them, and whether they are within tolerance"
+        self.differences_button = shown = toggle_button("Differences", tip)
         shown.toggled.connect(self._show_differences)
-        self.differences_button = shown
         for place, part in enumerate((self._loading, self._cancel, self.add, self.report, shown), 1):
             self.controls.insertWidget(place, part)
         self._lag_rows = QVBoxLayout()

@@ -43,6 +43,16 @@ class MenuButton(QToolButton):
         option.features &= ~QStyleOptionToolButton.ToolButtonFeature.HasMenu  # type: ignore[attr-defined,unused-ignore]
 
 
+def toggle_button(text: str, tip: str) -> QToolButton:
+    """Return a flat button that stays pressed."""
+    button = QToolButton(autoRaise=True)
+    button.setText(text)
+    button.setToolTip(tip)
+    button.setCheckable(True)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
+
+
 @dataclass(frozen=True, slots=True)
 class RowChoice:
     """A row in the menu.

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
-from PySide6.QtWidgets import QToolButton
 
 from gui.model.alarms import AlarmLimits, DisplayLimits, display_limits_apply
 from gui.model.history import History
 from gui.model.results import ResultHistory
 from gui.model.severity import RankedResult, severities, worst
 from gui.model.statistics import CurveStatistics, statistics
+from gui.panels.controls import toggle_button
 from gui.panels.limit_lines import LimitSubject, ResultKey, alarm_lines, display_lines, limit_subject, on_headline
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import (
@@ -137,13 +137,10 @@ class IndicatorsPanel(TimePanel):
         self._named: dict[str, tuple[str, ...]] = {}
         self._colours: dict[str, int] = {}
         self._ranked: tuple[object, ...] | None = None
-        self.together = QToolButton(self)
-        self.together.setText("All actuators")
-        self.together.setCheckable(True)
-        self.together.setAutoRaise(True)
-        self.together.setToolTip(
+        self.together = toggle_button(
+            "All actuators",
             "Overlay all actuators with one indicator (the worst by name, the others as a band),\n"
-            "or show one actuator with all indicators"
+            "or show one actuator with all indicators",
         )
         self.controls.insertWidget(1, self.together)
         self.together.toggled.connect(self._changed)

@@ -8,14 +8,22 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
+from PySide6.QtCore import QPoint, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from gui.model.history import History
 from gui.model.statistics import CurveStatistics
 from gui.model.timeline import ClockSegment
 from gui.panels.base import COMPUTING, Panel, span_text
-from gui.panels.controls import HINT, RowChoice, RowMenu, StatisticsLine, StatisticsTable, trace_statistics
+from gui.panels.controls import (
+    HINT,
+    RowChoice,
+    RowMenu,
+    StatisticsLine,
+    StatisticsTable,
+    toggle_button,
+    trace_statistics,
+)
 from gui.panels.limit_lines import LimitSubject
 from gui.plots.figure import Figure, Page
 from gui.plots.time.figure import time_figure
@@ -62,12 +70,8 @@ class TimePanel(Panel):
         self.controls = fill(QHBoxLayout(), (self.heading, 1), margins=(6, 2, 6, 0), spacing=8)
         self.menu = RowMenu(self)
         self.statistics = StatisticsTable(self)
-        self.statistics_button = QToolButton(self)
-        self.statistics_button.setText("Statistics")
-        self.statistics_button.setToolTip("Minimum, maximum, mean, RMS, slope and difference between two cursors")
-        self.statistics_button.setCheckable(True)
-        self.statistics_button.setAutoRaise(True)
-        self.statistics_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        tip = "Minimum, maximum, mean, RMS, slope and difference between two cursors"
+        self.statistics_button = toggle_button("Statistics", tip)
         self.statistics_button.toggled.connect(self._show_statistics)
         self.statistics.between.activated.connect(self._redraw)
         self._clock_time = False
