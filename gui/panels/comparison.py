@@ -226,16 +226,13 @@ class ComparisonPanel(TimePanel):
         first += [f"{history.signals.pairs[0].actuator}.delay"]
         return [key for key in keys if key.partition(":")[2] in first] or keys[: 2 * _N_ACTUATORS]
 
-    def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:  # noqa: ARG002
+    def visible_data(self, history: History, rows: Sequence[PlotRow], left: float, right: float) -> Sequence[RowData]:  # noqa: ARG002
         """Return the curves of the visible rows."""
-        columns, seen = self.stack.columns, self.stack.seen
-        shown = {i: self._curves[row.key].drawn() for i, row in enumerate(self.stack.rows) if i in seen}
-        return tuple(
-            RowData(tuple(trace(each.envelope(left, right, columns), 0, each.factor) for each in shown[i]))
-            if i in shown
-            else None
-            for i in range(len(self.stack.rows))
-        )
+        columns, shown = self.stack.columns, [self._curves[row.key].drawn() for row in rows]
+        return [
+            RowData(tuple(trace(each.envelope(left, right, columns), 0, each.factor) for each in curves))
+            for curves in shown
+        ]
 
     def reader(self, history: History) -> Reader:  # noqa: ARG002
         """Return a reader of all curves."""

@@ -304,8 +304,7 @@ class EventsPanel(Panel):
         self.events = _EventList(self.alarms.normal, theme)
         self.events.activated.connect(self._show_instant)
         self.events.bar.insertWidget(0, self.alarms.acknowledge_all)
-        parts = QSplitter(Qt.Orientation.Vertical)
-        parts.setChildrenCollapsible(False)
+        parts = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
         for part in (self.alarms, self.events):
             parts.addWidget(part)
         # alarms first: seven of them are seen on a small screen

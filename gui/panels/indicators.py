@@ -203,14 +203,12 @@ class IndicatorsPanel(TimePanel):
         keys = [row.key for row, _ in self._available]
         return [key for key in keys if key in HEADLINE_QUANTITIES] or keys[:_MAX_DEFAULT_ROWS]
 
-    def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
+    def visible_data(self, history: History, rows: Sequence[PlotRow], left: float, right: float) -> Sequence[RowData]:
         """Return values and uncertainties of the visible rows."""
-        rows, seen, results = self.stack.rows, self.stack.seen, history.results
-        if results is None:
-            return (None,) * len(rows)
-        shown = [self._sources[rows[i].key] for i in seen]
-        data = dict(zip(seen, curve_data(results, shown, left, right, self.stack.columns), strict=True))
-        return tuple(data.get(i) for i in range(len(rows)))
+        if history.results is None:
+            return ()
+        shown = [self._sources[row.key] for row in rows]
+        return curve_data(history.results, shown, left, right, self.stack.columns)
 
     def row_statistics(self, history: History, rows: range, x0: float, x1: float) -> list[list[CurveStatistics]]:
         """Return the statistics of the results that are stored as received; else those of the picture."""

@@ -132,7 +132,8 @@ class TimePanel(Panel):
                 MenuEntry(f"Curve {each}…", partial(stack.show_curve_menu, key, each, place.at)) for each in labels
             ]
         if stack.rows:
-            yield (MenuEntry("Undo", view.undo, view.can_undo), MenuEntry("Redo", view.redo, view.can_redo))
+            steps = view.steps
+            yield (MenuEntry("Undo", view.undo, steps.has_back), MenuEntry("Redo", view.redo, steps.has_forward))
         if place.x is not None and view.can_pin:
             pin = partial(view.pin, place.x)
             yield [
@@ -239,8 +240,14 @@ class TimePanel(Panel):
         """Return the keys of the rows that are shown by default."""
 
     @abstractmethod
+    def visible_data(self, history: History, rows: Sequence[PlotRow], left: float, right: float) -> Sequence[RowData]:
+        """Return the data of the visible rows, in order; none while there are none."""
+
     def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
         """Return the data of all rows of the stack; None for those that are not visible."""
+        rows, seen = self.stack.rows, self.stack.seen
+        found = dict(zip(seen, self.visible_data(history, [rows[i] for i in seen], left, right), strict=False))
+        return tuple(found.get(i) for i in range(len(rows)))
 
     def reader(self, history: History) -> Reader:  # noqa: ARG002 - for subclasses
         """Return the function that reads the values of all rows at an x."""

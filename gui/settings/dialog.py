@@ -254,11 +254,8 @@ class SettingsDialog(QDialog):
     def __init__(self, window: QWidget | None = None) -> None:
         super().__init__(window)
         self.setWindowTitle("Settings - Synchroscope")
-        self.setModal(False)
-        self.search = QLineEdit()
-        self.search.setPlaceholderText("Find a setting")
+        self.search = QLineEdit(placeholderText="Find a setting", clearButtonEnabled=True)
         self.search.setAccessibleName("Find a setting")
-        self.search.setClearButtonEnabled(True)
         self.list = QListWidget()
         self.list.setFixedWidth(_LIST_WIDTH)
         self.list.setAccessibleName("Pages")

@@ -99,10 +99,8 @@ class CommandPalette(QFrame):
         self.rows: Callable[[], Iterable[PaletteEntry]] = tuple
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName("Find a command")
-        self.line = QLineEdit()
-        self.line.setPlaceholderText("A command, or an instant such as 12.5 s")
+        self.line = QLineEdit(placeholderText="A command, or an instant such as 12.5 s", clearButtonEnabled=True)
         self.line.setAccessibleName("Command or instant")
-        self.line.setClearButtonEnabled(True)
         self.list = QTreeWidget()
         self.list.setColumnCount(3)
         self.list.setHeaderHidden(True)
@@ -287,12 +285,9 @@ class ShortcutDialog(QDialog):
     def __init__(self, actions: Actions, window: QWidget) -> None:
         super().__init__(window)
         self.setWindowTitle("Shortcuts - Synchroscope")
-        self.setModal(False)
         self._actions = actions
-        self.line = QLineEdit()
-        self.line.setPlaceholderText("Find")
+        self.line = QLineEdit(placeholderText="Find", clearButtonEnabled=True)
         self.line.setAccessibleName("Find a shortcut or what it does")
-        self.line.setClearButtonEnabled(True)
         self.tree = QTreeWidget()
         self.tree.setHeaderLabels(["Shortcut", "Action", "Description"])
         self.tree.setRootIsDecorated(False)
