@@ -28,7 +28,7 @@ from gui.panels.controls import toggle_button
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, trace
 from gui.plots.view import View
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 from gui.wording.quantity_names import QUANTITIES

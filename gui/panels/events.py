@@ -26,7 +26,8 @@ from gui.panels.alarm_list import AlarmList
 from gui.panels.base import Panel
 from gui.panels.controls import MenuButton
 from gui.plots.view import View
-from gui.widgets.lists import ListModel, ListView, fill, row_text
+from gui.widgets.layout import fill
+from gui.widgets.lists import ListModel, ListView, row_text
 from gui.widgets.menus import MenuEntry, show_context_menu
 from gui.widgets.painting import PlainLabel, font_like
 from gui.widgets.theme import Theme, level_colour

@@ -32,7 +32,7 @@ from gui.plots.time.rows import Frame, PlotRow, Reader, RowData, Trace, no_value
 from gui.plots.time.stack import TimeStack
 from gui.plots.value_axis import duration_text
 from gui.plots.view import View
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme

@@ -19,7 +19,7 @@ from gui.plots.view import View
 from gui.plots.xy.canvas import XYCanvas, canvas_figure, has_data
 from gui.plots.xy.curves import Trail, decimate_loop
 from gui.plots.xy.plot import XYPlot, extent, tabular
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.widgets.painting import ElidedLabel, PlainLabel
 from gui.widgets.signal_drag import DropPlace, SignalDrop

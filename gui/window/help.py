@@ -24,7 +24,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.widgets.lists import fill, set_row_padding
+from gui.widgets.layout import fill
+from gui.widgets.lists import set_row_padding
 from gui.widgets.painting import font_like
 from gui.window.actions import Actions, action_text, shortcuts_text
 from monitor import __version__
