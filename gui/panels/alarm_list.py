@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QHeaderView, QPushButton, QVBoxLayout, QWidget
 
 from gui.model.alarms import NormalRange, sorted_alarms
 from gui.model.history import History
-from gui.widgets.lists import ListModel, ListView, fill
+from gui.widgets.layout import fill
+from gui.widgets.lists import ListModel, ListView
 from gui.widgets.menus import MenuEntry, show_context_menu
 from gui.widgets.painting import font_like
 from gui.widgets.theme import Theme, level_colour

@@ -143,6 +143,20 @@ class PanelInstant:
             return math.nan
         return history.results.value(owner, name, self.x)
 
+    @property
+    def stale(self) -> bool:
+        """Whether the newest values are shown, but are not current."""
+        return self.x is None and self.replacement is not None
+
+    @property
+    def heading(self) -> str:
+        """A shape and words."""
+        if self.x is not None:
+            return f"◆ {self.label}"
+        if self.replacement is not None:
+            return f"{self.replacement.shape} {self.reason or self.replacement.words}"
+        return f"■ {self.label}" if self.label else "● live"
+
 
 def panel_instant(history: History, x: float | None) -> PanelInstant:
     """Return the instant `x`, or now for None: the newest values are shown only while they are current."""
@@ -170,28 +184,6 @@ def _reached(history: History, x: float) -> float:
     return results.end_x if 0.0 < behind <= _MAX_LAG / results.rate else x
 
 
-@dataclass(frozen=True, slots=True)
-class InstantHeading:
-    """Heading of a panel that shows one instant.
-
-    Parameters
-    ----------
-    text : a shape and words.
-    x : where results are read, s on the display's axis; None: the newest.
-    stale : the newest values are shown, but are not current.
-    """
-
-    text: str
-    x: float | None = None
-    stale: bool = False
-
-
-def instant_heading(history: History, view: View) -> InstantHeading:
-    """Return the heading of a panel for the instant of `view`."""
-    now = view.following and view.pinned is None
-    when = panel_instant(history, None if now else view.instant)
-    if not now:
-        return InstantHeading(f"◆ {when.label}", when.x)
-    if when.replacement is not None:
-        return InstantHeading(f"{when.replacement.shape} {when.reason or when.replacement.words}", stale=True)
-    return InstantHeading(f"■ {when.label}" if when.label else "● live")
+def instant_of(history: History, view: View) -> PanelInstant:
+    """Return the instant that a view shows."""
+    return panel_instant(history, None if view.following and view.pinned is None else view.instant)

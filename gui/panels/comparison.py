@@ -24,10 +24,11 @@ from gui.model.comparison import (
 )
 from gui.model.history import History
 from gui.panels.comparison_table import DifferenceList
+from gui.panels.controls import toggle_button
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, trace
 from gui.plots.view import View
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 from gui.wording.quantity_names import QUANTITIES
@@ -159,14 +160,9 @@ class ComparisonPanel(TimePanel):
         self.differences = DifferenceList(theme)
         self.tolerances: Mapping[str, str] = {}
         self._listed: tuple[object, ...] = ()
-        shown = QToolButton()
-        shown.setText("Differences")
-        shown.setCheckable(True)
-        shown.setAutoRaise(True)
-        shown.setToolTip("Differences as synchroscope compare computes them, and whether they are within tolerance")
-        shown.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        tip = "Differences as synchroscope compare computes them, and whether they are within tolerance"
+        self.differences_button = shown = toggle_button("Differences", tip)
         shown.toggled.connect(self._show_differences)
-        self.differences_button = shown
         for place, part in enumerate((self._loading, self._cancel, self.add, self.report, shown), 1):
             self.controls.insertWidget(place, part)
         self._lag_rows = QVBoxLayout()
@@ -230,16 +226,13 @@ class ComparisonPanel(TimePanel):
         first += [f"{history.signals.pairs[0].actuator}.delay"]
         return [key for key in keys if key.partition(":")[2] in first] or keys[: 2 * _N_ACTUATORS]
 
-    def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:  # noqa: ARG002
+    def visible_data(self, history: History, rows: Sequence[PlotRow], left: float, right: float) -> Sequence[RowData]:  # noqa: ARG002
         """Return the curves of the visible rows."""
-        columns, seen = self.stack.columns, self.stack.seen
-        shown = {i: self._curves[row.key].drawn() for i, row in enumerate(self.stack.rows) if i in seen}
-        return tuple(
-            RowData(tuple(trace(each.envelope(left, right, columns), 0, each.factor) for each in shown[i]))
-            if i in shown
-            else None
-            for i in range(len(self.stack.rows))
-        )
+        columns, shown = self.stack.columns, [self._curves[row.key].drawn() for row in rows]
+        return [
+            RowData(tuple(trace(each.envelope(left, right, columns), 0, each.factor) for each in curves))
+            for curves in shown
+        ]
 
     def reader(self, history: History) -> Reader:  # noqa: ARG002
         """Return a reader of all curves."""

@@ -10,7 +10,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QVBoxLayout, QWidget
 
 from gui.model.comparison import ComparedRun, Quantity
-from gui.widgets.lists import Index, ListModel, fill, set_list_style
+from gui.widgets.layout import fill
+from gui.widgets.lists import Index, ListModel, set_list_style
 from gui.widgets.painting import ElidedLabel
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import Level

@@ -26,7 +26,8 @@ from gui.model.statistics import CurveStatistics, statistics
 from gui.plots.time.axis import ShownUnit
 from gui.plots.time.rows import Interval, Trace, extent
 from gui.plots.value_axis import MINUS, value_text
-from gui.widgets.lists import ListModel, fill, set_list_style
+from gui.widgets.layout import fill
+from gui.widgets.lists import ListModel, set_list_style
 from gui.widgets.painting import PlainLabel
 from gui.widgets.signal_drag import drag_signals
 from gui.widgets.theme import LIGHT
@@ -41,6 +42,16 @@ class MenuButton(QToolButton):
         super().initStyleOption(option)
         # the stubs of PySide 6.9 do not know the attribute
         option.features &= ~QStyleOptionToolButton.ToolButtonFeature.HasMenu  # type: ignore[attr-defined,unused-ignore]
+
+
+def toggle_button(text: str, tip: str) -> QToolButton:
+    """Return a flat button that stays pressed."""
+    button = QToolButton(autoRaise=True)
+    button.setText(text)
+    button.setToolTip(tip)
+    button.setCheckable(True)
+    button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    return button
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ from gui.panels.alarm_list import AlarmList
 from gui.panels.base import Panel
 from gui.panels.controls import MenuButton
 from gui.plots.view import View
-from gui.widgets.lists import ListModel, ListView, fill, row_text
+from gui.widgets.layout import fill
+from gui.widgets.lists import ListModel, ListView, row_text
 from gui.widgets.menus import MenuEntry, show_context_menu
 from gui.widgets.painting import PlainLabel, font_like
 from gui.widgets.theme import Theme, level_colour
@@ -304,8 +305,7 @@ class EventsPanel(Panel):
         self.events = _EventList(self.alarms.normal, theme)
         self.events.activated.connect(self._show_instant)
         self.events.bar.insertWidget(0, self.alarms.acknowledge_all)
-        parts = QSplitter(Qt.Orientation.Vertical)
-        parts.setChildrenCollapsible(False)
+        parts = QSplitter(Qt.Orientation.Vertical, childrenCollapsible=False)
         for part in (self.alarms, self.events):
             parts.addWidget(part)
         # alarms first: seven of them are seen on a small screen

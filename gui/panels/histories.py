@@ -278,13 +278,12 @@ class HistoriesPanel(TimePanel):
             return motions + [key for key in keys if key == _COMPENSATED] + derived
         return [key for key in keys if key not in derived][:_MAX_DEFAULT_ROWS] + derived
 
-    def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
+    def visible_data(self, history: History, rows: Sequence[PlotRow], left: float, right: float) -> Sequence[RowData]:
         """Return the min/max buckets of the visible rows."""
-        rows, seen = self.stack.rows, self.stack.seen
-        if history.signals is None:
-            return (None,) * len(rows)
         signals = history.signals
-        wanted = [column for i in seen for column in self._columns[rows[i].key]]
+        if signals is None:
+            return ()
+        wanted = [column for row in rows for column in self._columns[row.key]]
         # the run file has no derived channels
         derived = [column for column in wanted if column >= signals.width]
         recorded = [column for column in wanted if column < signals.width]
@@ -292,12 +291,9 @@ class HistoriesPanel(TimePanel):
         if derived:
             parts.append((derived, signals.envelope(left, right, self.stack.columns, derived)))
         found = {column: trace(part, i) for columns, part in parts for i, column in enumerate(columns)}
-        traces = {rows[i].key: tuple(found[column] for column in self._columns[rows[i].key]) for i in seen}
+        traces = {row.key: tuple(found[column] for column in self._columns[row.key]) for row in rows}
         facts = self._error_facts(signals, traces, left, right)
-        return tuple(
-            RowData(traces[row.key], facts=facts.get(row.key, ())) if i in seen else None
-            for i, row in enumerate(rows)
-        )
+        return [RowData(traces[row.key], facts=facts.get(row.key, ())) for row in rows]
 
     def _error_facts(
         self, signals: SignalHistory, traces: Mapping[str, Sequence[Trace]], left: float, right: float

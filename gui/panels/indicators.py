@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
-from PySide6.QtWidgets import QToolButton
 
 from gui.model.alarms import AlarmLimits, DisplayLimits, display_limits_apply
 from gui.model.history import History
 from gui.model.results import ResultHistory
 from gui.model.severity import RankedResult, severities, worst
 from gui.model.statistics import CurveStatistics, statistics
+from gui.panels.controls import toggle_button
 from gui.panels.limit_lines import LimitSubject, ResultKey, alarm_lines, display_lines, limit_subject, on_headline
 from gui.panels.over_time import TimePanel
 from gui.plots.time.rows import (
@@ -137,13 +137,10 @@ class IndicatorsPanel(TimePanel):
         self._named: dict[str, tuple[str, ...]] = {}
         self._colours: dict[str, int] = {}
         self._ranked: tuple[object, ...] | None = None
-        self.together = QToolButton(self)
-        self.together.setText("All actuators")
-        self.together.setCheckable(True)
-        self.together.setAutoRaise(True)
-        self.together.setToolTip(
+        self.together = toggle_button(
+            "All actuators",
             "Overlay all actuators with one indicator (the worst by name, the others as a band),\n"
-            "or show one actuator with all indicators"
+            "or show one actuator with all indicators",
         )
         self.controls.insertWidget(1, self.together)
         self.together.toggled.connect(self._changed)
@@ -206,14 +203,12 @@ class IndicatorsPanel(TimePanel):
         keys = [row.key for row, _ in self._available]
         return [key for key in keys if key in HEADLINE_QUANTITIES] or keys[:_MAX_DEFAULT_ROWS]
 
-    def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
+    def visible_data(self, history: History, rows: Sequence[PlotRow], left: float, right: float) -> Sequence[RowData]:
         """Return values and uncertainties of the visible rows."""
-        rows, seen, results = self.stack.rows, self.stack.seen, history.results
-        if results is None:
-            return (None,) * len(rows)
-        shown = [self._sources[rows[i].key] for i in seen]
-        data = dict(zip(seen, curve_data(results, shown, left, right, self.stack.columns), strict=True))
-        return tuple(data.get(i) for i in range(len(rows)))
+        if history.results is None:
+            return ()
+        shown = [self._sources[row.key] for row in rows]
+        return curve_data(history.results, shown, left, right, self.stack.columns)
 
     def row_statistics(self, history: History, rows: range, x0: float, x1: float) -> list[list[CurveStatistics]]:
         """Return the statistics of the results that are stored as received; else those of the picture."""

@@ -8,14 +8,22 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout
+from PySide6.QtCore import QPoint, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from gui.model.history import History
 from gui.model.statistics import CurveStatistics
 from gui.model.timeline import ClockSegment
 from gui.panels.base import COMPUTING, Panel, span_text
-from gui.panels.controls import HINT, RowChoice, RowMenu, StatisticsLine, StatisticsTable, trace_statistics
+from gui.panels.controls import (
+    HINT,
+    RowChoice,
+    RowMenu,
+    StatisticsLine,
+    StatisticsTable,
+    toggle_button,
+    trace_statistics,
+)
 from gui.panels.limit_lines import LimitSubject
 from gui.plots.figure import Figure, Page
 from gui.plots.time.figure import time_figure
@@ -24,7 +32,7 @@ from gui.plots.time.rows import Frame, PlotRow, Reader, RowData, Trace, no_value
 from gui.plots.time.stack import TimeStack
 from gui.plots.value_axis import duration_text
 from gui.plots.view import View
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
@@ -62,12 +70,8 @@ class TimePanel(Panel):
         self.controls = fill(QHBoxLayout(), (self.heading, 1), margins=(6, 2, 6, 0), spacing=8)
         self.menu = RowMenu(self)
         self.statistics = StatisticsTable(self)
-        self.statistics_button = QToolButton(self)
-        self.statistics_button.setText("Statistics")
-        self.statistics_button.setToolTip("Minimum, maximum, mean, RMS, slope and difference between two cursors")
-        self.statistics_button.setCheckable(True)
-        self.statistics_button.setAutoRaise(True)
-        self.statistics_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        tip = "Minimum, maximum, mean, RMS, slope and difference between two cursors"
+        self.statistics_button = toggle_button("Statistics", tip)
         self.statistics_button.toggled.connect(self._show_statistics)
         self.statistics.between.activated.connect(self._redraw)
         self._clock_time = False
@@ -128,7 +132,8 @@ class TimePanel(Panel):
                 MenuEntry(f"Curve {each}…", partial(stack.show_curve_menu, key, each, place.at)) for each in labels
             ]
         if stack.rows:
-            yield (MenuEntry("Undo", view.undo, view.can_undo), MenuEntry("Redo", view.redo, view.can_redo))
+            steps = view.steps
+            yield (MenuEntry("Undo", view.undo, steps.has_back), MenuEntry("Redo", view.redo, steps.has_forward))
         if place.x is not None and view.can_pin:
             pin = partial(view.pin, place.x)
             yield [
@@ -235,8 +240,14 @@ class TimePanel(Panel):
         """Return the keys of the rows that are shown by default."""
 
     @abstractmethod
+    def visible_data(self, history: History, rows: Sequence[PlotRow], left: float, right: float) -> Sequence[RowData]:
+        """Return the data of the visible rows, in order; none while there are none."""
+
     def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
         """Return the data of all rows of the stack; None for those that are not visible."""
+        rows, seen = self.stack.rows, self.stack.seen
+        found = dict(zip(seen, self.visible_data(history, [rows[i] for i in seen], left, right), strict=False))
+        return tuple(found.get(i) for i in range(len(rows)))
 
     def reader(self, history: History) -> Reader:  # noqa: ARG002 - for subclasses
         """Return the function that reads the values of all rows at an x."""

@@ -199,16 +199,10 @@ class ReliabilityPanel(TimePanel):
         """Return all rows."""
         return [row.key for row, _ in self._available]
 
-    def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
+    def visible_data(self, history: History, rows: Sequence[PlotRow], left: float, right: float) -> Sequence[RowData]:
         """Return reliabilities with standard errors, and the model with the measurement."""
-        results = history.results
-        if results is None:
-            return (None,) * len(self.stack.rows)
-        seen, n_columns = self.stack.seen, self.stack.columns
-        return tuple(
-            _row_data(history, results, row, left, right, n_columns) if i in seen else None
-            for i, row in enumerate(self.stack.rows)
-        )
+        results, columns = history.results, self.stack.columns
+        return [] if results is None else [_row_data(history, results, row, left, right, columns) for row in rows]
 
     def limit_subject(self, row: str, label: str) -> LimitSubject:
         """Return the reliability of a curve, which has limits of alarms."""

@@ -32,6 +32,18 @@ def fitted(text: str, font: QFont, pixels: float, width: float, *, bold: bool = 
     return _font(font.family(), size, bold), fits
 
 
+def write_fitted(
+    painter: QPainter, box: QRectF, text: str, pixels: float, colour: str, align: int, *, bold: bool, usual: str = ""
+) -> None:
+    """Write a text in the largest size up to `pixels` in which it (or `usual`) fits into a box, then elided."""
+    font, fits = fitted(max(text, usual, key=len), painter.font(), pixels, box.width(), bold=bold)
+    if not fits:
+        text = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, box.width())
+    painter.setFont(font)
+    painter.setPen(QColor(colour))
+    painter.drawText(box, align, text)
+
+
 @lru_cache(4096)
 def _fitting(text: str, family: str, pixels: float, width: float, bold: bool) -> tuple[int, bool]:
     for _ in range(3):
@@ -300,13 +312,7 @@ class _Lines:
         text = text.replace("amplitude", "ampl.")
         share = 1.0 - start if share is None else share
         box = QRectF(row.left() + start * row.width(), row.top(), share * row.width(), row.height())
-        widest = max(text, usual, key=len)
-        font, fits = fitted(widest, self._painter.font(), size * self._size, box.width(), bold=bold)
-        if not fits:
-            text = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, box.width())
-        self._painter.setFont(font)
-        self._painter.setPen(QColor(colour))
-        self._painter.drawText(box, align, text)
+        write_fitted(self._painter, box, text, size * self._size, colour, align, bold=bold, usual=usual)
 
 
 def _halves(row: QRectF) -> tuple[QRectF, QRectF]:

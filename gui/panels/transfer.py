@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QToolButton
 
 from gui.model.history import History
 from gui.model.tracking_status import MIN_COHERENCE
-from gui.panels.base import instant_heading
+from gui.panels.base import instant_of
 from gui.panels.xy_panel import XYPanel
 from gui.plots.value_axis import deviation_text, value_text
 from gui.plots.view import View
@@ -142,7 +142,7 @@ class TransferPanel(XYPanel):
 
     def refresh(self, history: History) -> None:
         """Draw the newest transfer functions (of a recording: those at the play head), unless they are drawn."""
-        when = instant_heading(history, self.view)
+        when = instant_of(history, self.view)
         self._block = block = history.transfer_at(when.x)
         names = () if block is None else block.stream.actuators
         shown = tuple(name for name in names if self.everyone.isChecked() or name == self.view.actuator)

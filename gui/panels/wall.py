@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 
-from gui.panels.tile import Tile, fitted
+from gui.panels.tile import Tile, fitted, write_fitted
 from gui.panels.tile_content import TileContent, TileValue
 from gui.panels.tiles import TilesPanel
 from gui.plots.value_axis import MINUS
@@ -94,13 +94,7 @@ class _Lines:
 
     def write(self, text: str, size: float, colour: str, *, bold: bool = False) -> None:
         """Write a line; in a smaller font where it does not fit, then elided."""
-        row = self._row(1.2 * size)
-        font, fits = fitted(text, self._painter.font(), size, row.width(), bold=bold)
-        if not fits:
-            text = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, row.width())
-        self._painter.setFont(font)
-        self._painter.setPen(QColor(colour))
-        self._painter.drawText(row, _LEFT, text)
+        write_fitted(self._painter, self._row(1.2 * size), text, size, colour, _LEFT, bold=bold)
 
     def write_value(
         self,

@@ -13,13 +13,13 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from gui.model.history import History
 from gui.model.signals import SignalHistory
-from gui.panels.base import InstantHeading, Panel, instant_heading, no_signals
+from gui.panels.base import Panel, PanelInstant, instant_of, no_signals
 from gui.plots.figure import Figure, Page
 from gui.plots.view import View
 from gui.plots.xy.canvas import XYCanvas, canvas_figure, has_data
 from gui.plots.xy.curves import Trail, decimate_loop
 from gui.plots.xy.plot import XYPlot, extent, tabular
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.menus import MenuEntry, MenuPlace
 from gui.widgets.painting import ElidedLabel, PlainLabel
 from gui.widgets.signal_drag import DropPlace, SignalDrop
@@ -95,10 +95,10 @@ class XYPanel(Panel):
         """Return the text of a position in a plot."""
         raise NotImplementedError
 
-    def set_heading(self, history: History, subject: str, span: str = "") -> InstantHeading:
+    def set_heading(self, history: History, subject: str, span: str = "") -> PanelInstant:
         """Show the instant, or a `span` but the live one, and the subject in the heading; return the instant."""
-        when = instant_heading(history, self.view)
-        text = " · ".join(filter(None, ((span if when.x is not None else "") or when.text, subject)))
+        when = instant_of(history, self.view)
+        text = " · ".join(filter(None, ((span if when.x is not None else "") or when.heading, subject)))
         self.heading.setText(text)
         if when.stale is not self.stale:
             self.stale = when.stale

@@ -109,6 +109,10 @@ class View(QObject):
     cursor_changed : the cursor has moved, or was pinned, unpinned or removed.
     actuator_changed : another actuator was selected.
     restored : `Parts` of a step that was undone or done again.
+
+    Attributes
+    ----------
+    steps : that have changed it.
     """
 
     range_changed = Signal()
@@ -131,7 +135,7 @@ class View(QObject):
         self.recorded = False
         self._stays_live = False
         self._begin, self._end = 0.0, 0.0
-        self._steps = ViewHistory()
+        self.steps = ViewHistory()
         self._in_step = False
 
     @property
@@ -184,7 +188,7 @@ class View(QObject):
         self.recorded, self.following = True, False
         self._begin, self._end = begin, end
         self.show_all()
-        self._steps.clear()
+        self.steps.clear()
         self.pin(end)
 
     def grow_recording(self, begin: float, end: float) -> None:
@@ -195,14 +199,14 @@ class View(QObject):
         self._begin, self._end = begin, end
         if whole:
             self.show_all()
-            self._steps.clear()
+            self.steps.clear()
         if at_end:
             self.pin(end)
 
     def restart(self) -> None:
         """Return to the initial state, for other signals."""
         self.recorded = False
-        self._steps.clear()
+        self.steps.clear()
         self.right = self._begin = self._end = 0.0
         self.cursor = self.pinned = None
         self.marks = ()
@@ -318,17 +322,7 @@ class View(QObject):
             yield
         finally:
             self._in_step = False
-        self._steps.add(before, ViewState(self.span, self.right, self.following, parts()), kind)
-
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is a step to undo."""
-        return self._steps.has_back
-
-    @property
-    def can_redo(self) -> bool:
-        """Whether there is a step that was undone."""
-        return self._steps.has_forward
+        self.steps.add(before, ViewState(self.span, self.right, self.following, parts()), kind)
 
     @property
     def can_pin(self) -> bool:
@@ -337,12 +331,12 @@ class View(QObject):
 
     def undo(self) -> None:
         """Undo the last step."""
-        if step := self._steps.back():
+        if step := self.steps.back():
             self._restore(step.before, span=step.moves)
 
     def redo(self) -> None:
         """Do the step again that was undone last."""
-        if step := self._steps.forward():
+        if step := self.steps.forward():
             self._restore(step.after, span=step.moves)
 
     def _restore(self, state: ViewState, *, span: bool) -> None:

@@ -29,7 +29,8 @@ from PySide6.QtWidgets import (
 
 from gui.settings.editors import FieldEditor, editor_of, separator_of
 from gui.settings.storage import DisplayLimitSettings, WindowSettings, write_service_settings
-from gui.widgets.lists import fill, set_row_padding
+from gui.widgets.layout import fill
+from gui.widgets.lists import set_row_padding
 from gui.widgets.painting import MutedLabel, PlainLabel, ProblemLabel
 from monitor.config import SettingField, Settings, SettingsError, fields_of, load_settings, problem_text
 from monitor.system.files import WriteError
@@ -254,11 +255,8 @@ class SettingsDialog(QDialog):
     def __init__(self, window: QWidget | None = None) -> None:
         super().__init__(window)
         self.setWindowTitle("Settings - Synchroscope")
-        self.setModal(False)
-        self.search = QLineEdit()
-        self.search.setPlaceholderText("Find a setting")
+        self.search = QLineEdit(placeholderText="Find a setting", clearButtonEnabled=True)
         self.search.setAccessibleName("Find a setting")
-        self.search.setClearButtonEnabled(True)
         self.list = QListWidget()
         self.list.setFixedWidth(_LIST_WIDTH)
         self.list.setAccessibleName("Pages")

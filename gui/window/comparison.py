@@ -20,7 +20,7 @@ from gui.sources.opening.open_dialog import Opener
 from gui.sources.opening.run_list import RunList
 from gui.sources.processes.child_process import CommandJob, finish_all
 from gui.sources.processes.recording import JOIN, OpenRecording, RunLoader
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.theme import Theme
 from gui.window.export import ReportController
 from gui.window.layout_controller import LayoutController

@@ -22,7 +22,7 @@ from gui.model.derived import MAX_DERIVED, DerivedChannel, check_names, from_tex
 from gui.model.formula import FUNCTIONS, MAX_LENGTH, FormulaError, compile_formula, reference
 from gui.model.history import History
 from gui.panels.histories import HistoriesPanel
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.painting import ElidedLabel, PlainLabel, plain_tip
 from gui.widgets.signal_drag import drag_signals
 from gui.window.window import Controller, MainWindow

@@ -24,7 +24,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.widgets.lists import fill, set_row_padding
+from gui.widgets.layout import fill
+from gui.widgets.lists import set_row_padding
 from gui.widgets.painting import font_like
 from gui.window.actions import Actions, action_text, shortcuts_text
 from monitor import __version__
@@ -99,10 +100,8 @@ class CommandPalette(QFrame):
         self.rows: Callable[[], Iterable[PaletteEntry]] = tuple
         self.setFrameShape(QFrame.Shape.StyledPanel)
         self.setAccessibleName("Find a command")
-        self.line = QLineEdit()
-        self.line.setPlaceholderText("A command, or an instant such as 12.5 s")
+        self.line = QLineEdit(placeholderText="A command, or an instant such as 12.5 s", clearButtonEnabled=True)
         self.line.setAccessibleName("Command or instant")
-        self.line.setClearButtonEnabled(True)
         self.list = QTreeWidget()
         self.list.setColumnCount(3)
         self.list.setHeaderHidden(True)
@@ -287,12 +286,9 @@ class ShortcutDialog(QDialog):
     def __init__(self, actions: Actions, window: QWidget) -> None:
         super().__init__(window)
         self.setWindowTitle("Shortcuts - Synchroscope")
-        self.setModal(False)
         self._actions = actions
-        self.line = QLineEdit()
-        self.line.setPlaceholderText("Find")
+        self.line = QLineEdit(placeholderText="Find", clearButtonEnabled=True)
         self.line.setAccessibleName("Find a shortcut or what it does")
-        self.line.setClearButtonEnabled(True)
         self.tree = QTreeWidget()
         self.tree.setHeaderLabels(["Shortcut", "Action", "Description"])
         self.tree.setRootIsDecorated(False)

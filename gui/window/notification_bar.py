@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QKeyEvent, QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.painting import ElidedLabel, PlainLabel
 from gui.widgets.theme import Theme, level_colour
 from gui.wording.event_text import Level

@@ -33,7 +33,7 @@ from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.session import BACK, DIED
 from gui.sources.replay_bar.fault_bar import FaultBar
 from gui.sources.replay_bar.replay_bar import ReplayBar
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 from gui.window.action_table import ACTIONS, simulation_actions

@@ -30,7 +30,7 @@ from gui.sources.opening.columns import (
     TimeForm,
 )
 from gui.sources.replay_bar.overview import ColumnPreview
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.painting import MutedLabel, PlainLabel, ProblemLabel, plain_tip
 from gui.widgets.theme import applied_theme
 from monitor.messages.recordings import Description, FileColumn, Overview

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.sources.processes.session import ConnectToService, ServeRig
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.menus import ask_path
 from gui.widgets.painting import PlainLabel, ProblemLabel
 from monitor.system.default_endpoints import RESULTS, SIGNALS

@@ -25,7 +25,8 @@ from gui.sources.opening.connect_dialog import RecentList, ServeForm, WatchForm
 from gui.sources.opening.run_list import RunList
 from gui.sources.processes.catalogue import Catalogue
 from gui.sources.processes.playback import PlaySimulation
-from gui.widgets.lists import fill, set_row_padding
+from gui.widgets.layout import fill
+from gui.widgets.lists import set_row_padding
 from gui.widgets.painting import MutedLabel, PlainLabel, font_like, media_icon, plain_tip
 from gui.widgets.theme import Theme
 

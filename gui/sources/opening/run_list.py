@@ -13,7 +13,7 @@ from gui.model.run_catalogue import RunFilter, RunListing, read_listing
 from gui.sources.opening.connect_dialog import RECORDED
 from gui.sources.opening.run_table import RunTable, RunView
 from gui.sources.processes.child_process import ChildProcess, CommandJob, ProcessFactory
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.menus import MenuEntry, ask_path, show_context_menu
 from gui.widgets.painting import ElidedLabel, MutedLabel
 from gui.widgets.theme import Theme

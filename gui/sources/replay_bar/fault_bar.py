@@ -10,7 +10,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.sources.processes.player import ReplayControl
-from gui.widgets.lists import WidgetRow, fill
+from gui.widgets.layout import WidgetRow, fill
 from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 

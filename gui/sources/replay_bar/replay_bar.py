@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QToolButton, 
 
 from gui.sources.processes.player import Player
 from gui.sources.replay_bar.run_timeline import RunTimeline
-from gui.widgets.lists import fill
+from gui.widgets.layout import fill
 from gui.widgets.painting import PlainLabel, media_icon
 from gui.widgets.theme import Theme
 
