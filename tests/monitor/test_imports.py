@@ -32,14 +32,6 @@ def test_a_package_publishes_its_types(package):
     assert (ROOT / package / "py.typed").is_file()
 
 
-def test_the_indicators_are_at_the_front_door():
-    code = (
-        "from monitor import FrequencyDomainIndicator, PhaseAmplitudeIndices\n"
-        "print(FrequencyDomainIndicator.__module__, PhaseAmplitudeIndices.__module__)"
-    )
-    assert run(code) == ["monitor.indicators.frequency_domain", "monitor.indicators.phase_amplitude"]
-
-
 def test_every_public_name_is_there_and_no_other():
     code = (
         "import monitor\n"

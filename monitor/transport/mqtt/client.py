@@ -303,7 +303,9 @@ class MqttClient:
             except Exception as problem:
                 # whatever it is, later alarms must be published
                 _logger.exception("unexpected error")
-                wait = self._disconnected(f"unexpected error: {_line(problem)}", self._backoff.wait())
+                wait = self._disconnected(
+                    " ".join(f"unexpected error: {type(problem).__name__}: {problem}".split()), self._backoff.wait()
+                )
             next_attempt = monotonic() + wait
             while not self._tasks.stopping and (left := next_attempt - monotonic()) > 0.0:
                 await asyncio.sleep(min(left, POLL_INTERVAL))
@@ -356,7 +358,3 @@ class MqttClient:
 
     def _note(self, text: str) -> None:
         self._note_callback(f"broker {self._name}: {text}")
-
-
-def _line(problem: Exception) -> str:
-    return " ".join(f"{type(problem).__name__}: {problem}".split())
