@@ -26,6 +26,10 @@ def test_an_import_loads_nothing_heavy(package):
     assert loaded == []
 
 
+def test_signals_are_taken_note_of_before_numpy_is_loaded():
+    assert "numpy" not in run("import sys, monitor.__main__; print(*sys.modules)")
+
+
 @pytest.mark.parametrize("package", ["monitor", "sim", "replay", "gui"])
 def test_a_package_publishes_its_types(package):
     """As the classifier `Typing :: Typed` promises: without the marker, type checkers ignore the annotations."""
