@@ -231,6 +231,13 @@ def test_the_energy_error_of_a_damper_follows_the_amplitude(gain, phase):
     assert np.isnan(rows[:, 3]).all()
 
 
+def test_a_load_that_doubles():
+    x_c, x_m, force = specimen(1, 300)
+    one, two = (HybridSimulationErrorMonitor(RATE, 1.0).update_block(s * x_c, s * x_m, s * force) for s in (1.0, 2.0))
+    np.testing.assert_allclose(two[:, :2], 4.0 * one[:, :2], rtol=1e-13)
+    np.testing.assert_allclose(two[:, 2:], one[:, 2:], rtol=1e-13)
+
+
 def test_a_force_that_counts_the_other_way():
     x_c, x_m, force = specimen(1, 300)
     one, other = (HybridSimulationErrorMonitor(RATE, 1.0).update_block(x_c, x_m, s * force) for s in (1.0, -1.0))
