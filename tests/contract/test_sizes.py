@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST_FILE, LONGEST_FUNCTION = 450, 80
 # lines at most; a new feature is paid for with lines saved elsewhere, so that their sum only falls
-INSTRUMENT, PAPERS, TESTS, FILES = 92_236, 27_596, 90_997, 600
+INSTRUMENT, PAPERS, TESTS, FILES = 92_220, 27_596, 90_997, 599
 _PAPERS = ("sim/", "replay/papers/", "replay/identification/", "replay/validation/", "replay/simulations/")
 
 
