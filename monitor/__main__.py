@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from monitor import __version__
-from monitor.commands.compilation_watch import ending_compilation
-from monitor.commands.process import retrying_interrupts
+from monitor.commands.process import ending_compilation, retrying_interrupts
 from monitor.system import install_command
 from monitor.system.files import documentation
 from monitor.system.safe_text import printable

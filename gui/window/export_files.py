@@ -29,8 +29,8 @@ from gui.model.history import History
 from gui.model.timeline import ClockSegment, DisplayTimeline
 from gui.plots.figure import PAPER, Figure, Page
 from monitor.messages.blocks import Samples, column_names
+from monitor.system.csv_text import TIME_LABEL, csv_label, csv_line, csv_rows
 from monitor.system.files import WriteError, atomic_write
-from monitor.system.safe_text import TIME_LABEL, csv_label, csv_line, csv_rows
 from monitor.text.numbers import instant_text
 
 

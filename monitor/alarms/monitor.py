@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 
 import msgspec
 
@@ -201,7 +202,7 @@ class AlarmMonitor:
         if not changes:
             return transitions
         # a value that is back comes before what it says
-        changes.sort(key=_row_of)
+        changes.sort(key=attrgetter("row"))
         return transitions + self._numbered(self._change(each, results) for each in changes)
 
     def _change(self, change: ConditionChange | PresenceChange, results: ResultBlock) -> Transition | None:
@@ -405,10 +406,6 @@ class AlarmMonitor:
                 self._number += 1
                 numbered.append(replace(transition, number=self._number))
         return tuple(numbered)
-
-
-def _row_of(change: ConditionChange | PresenceChange) -> int:
-    return change.row
 
 
 def warm_up() -> None:

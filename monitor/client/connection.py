@@ -31,8 +31,6 @@ from monitor.transport.zeromq.requests import ANSWER_TIMEOUT, send_request
 from monitor.transport.zeromq.results import MessageKind, Published, ResultSubscriber
 from monitor.wire import native as wire
 
-Positions = Mapping[str, Mapping[str, int]]
-
 
 def _missing(kind: str, name: object, names: Mapping[str, object]) -> str:
     return f"no {kind} {name!r}; there are: {', '.join(names) or 'none'}"
@@ -84,53 +82,35 @@ class Row(Mapping[str, Values]):
     time : s on the rig's clock.
     index : of the sample.
     numbers : (n_columns,), in the order of the columns of the stream.
-    positions : column of each value, by actuator and name.
     """
 
     stream: ResultStream
     time: float
     index: int
     numbers: Samples
-    positions: Positions
 
     def __getitem__(self, actuator: str) -> Values:
         try:
-            positions = self.positions[actuator]
+            positions = self.stream.places[actuator]
         except KeyError:
-            raise KeyError(_missing("actuator", actuator, self.positions)) from None
+            raise KeyError(_missing("actuator", actuator, self.stream.places)) from None
         return Values(self.stream, positions, self.numbers)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.positions)
+        return iter(self.stream.places)
 
     def __len__(self) -> int:
-        return len(self.positions)
+        return len(self.stream.places)
 
     def __repr__(self) -> str:
-        return f"Row(time={self.time:g}, index={self.index}, actuators={list(self.positions)})"
+        return f"Row(time={self.time:g}, index={self.index}, actuators={list(self.stream.places)})"
 
 
-class RowReader:
-    """Make rows of result blocks; the columns of a stream are indexed once."""
-
-    def __init__(self) -> None:
-        self._stream: ResultStream | None = None
-        self._positions: dict[str, dict[str, int]] = {}
-
-    def rows(self, block: ResultBlock) -> Iterator[Row]:
-        """Yield the rows of a block."""
-        return (self.row(block, number) for number in range(len(block)))
-
-    def row(self, block: ResultBlock, number: int) -> Row:
-        """Return one row; -1 is the last."""
-        stream, number = block.stream, range(len(block))[number]
-        if stream is not self._stream:
-            self._stream, self._positions = stream, {}
-            for position, column in enumerate(stream.columns):
-                self._positions.setdefault(column.actuator, {})[column.name] = position
-        ahead = number * stream.every
-        time = block.time + ahead / stream.sample_rate
-        return Row(stream, time, block.index + ahead, block.values[number], self._positions)
+def row_of(block: ResultBlock, number: int) -> Row:
+    """Return one row of a block of results; -1 is the last."""
+    stream, number = block.stream, range(len(block))[number]
+    ahead = number * stream.every
+    return Row(stream, block.time + ahead / stream.sample_rate, block.index + ahead, block.values[number])
 
 
 _POLL_INTERVAL = 0.1  # s; between polls the timeout and a close by another thread are checked
@@ -211,7 +191,6 @@ class Connection:
         self.events: deque[Event] = deque(maxlen=_MAX_EVENTS)
         self._lock = Lock()
         self._waiting: deque[Published] = deque()
-        self._reader = RowReader()
         self._rows: Iterator[Row] = iter(())
         self._newest: Row | None = None
         self._closed = False
@@ -268,7 +247,7 @@ class Connection:
         self._waiting.clear()
         if blocks:
             self._rows = iter(())
-            self._newest = self._reader.row(blocks[-1], -1)
+            self._newest = row_of(blocks[-1], -1)
         return self._newest
 
     def note(self, text: str) -> None:
@@ -325,7 +304,7 @@ class Connection:
 
     def _read_rows(self, item: Published) -> None:
         if isinstance(item, ResultBlock):
-            self._rows = self._reader.rows(item)
+            self._rows = (row_of(item, number) for number in range(len(item)))
 
     def _next_item(self) -> Published | None:
         """Wait for the next item; None if closed or ended."""

@@ -35,10 +35,10 @@ class FinalReliability:
 
     def _set_columns(self, stream: ResultStream) -> None:
         self._stream, self._values = stream, {}
-        places = {(column.actuator, column.name): place for place, column in enumerate(stream.columns)}
         names = [f"reliability_{name}{suffix}" for name in _RELIABILITIES for suffix in ("", "_se")]
-        sites = dict.fromkeys(actuator for actuator, name in places if name == names[0])
-        self._columns = {site: [places[site, name] for name in names] for site in sites}
+        self._columns = {
+            site: [own[each] for each in names] for site, own in stream.places.items() if names[0] in own
+        }
 
     @property
     def lines(self) -> tuple[str, ...]:

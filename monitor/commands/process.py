@@ -1,4 +1,4 @@
-"""The process of a command, and other commands as child processes: signals, end of standard input, limits."""
+"""The process of a command, and child processes: signals, also while kernels are compiled, end of input, limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from types import FrameType, TracebackType
 from typing import NoReturn, Self
 
@@ -328,3 +328,57 @@ def memory_limit(groups: Path = Path("/sys/fs/cgroup"), own: Path = Path("/proc/
             with contextlib.suppress(OSError, ValueError):
                 smallest = min(smallest, float((each / "memory.max").read_text()))
     return smallest
+
+
+_GRACE = 1.0  # s from the signal, in which the interpreter may raise its KeyboardInterrupt
+_POLL_INTERVAL = 0.1  # s
+_INTERRUPTED = 130
+
+
+@contextmanager
+def ending_compilation() -> Iterator[None]:
+    """End the process with exit code 130 where the main thread compiles and a signal has not interrupted it for 1 s.
+
+    It concerns signals with a handler of Python; the system's default ends a process at once. A program in another
+    state, such as one that closes its files, is left alone. Only in the main thread.
+    """
+    main = threading.current_thread()
+    if main is not threading.main_thread():
+        yield
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    closed = threading.Event()
+    watch = threading.Thread(target=_watch, args=(reader, closed, main.ident), name="compilation-watch", daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        closed.set()
+        # ends the read
+        os.close(writer)
+        watch.join()
+        os.close(reader)
+
+
+def _watch(reader: int, closed: threading.Event, main: int | None) -> None:
+    while os.read(reader, _READ_BYTES):
+        deadline = time.monotonic() + _GRACE
+        while not closed.wait(_POLL_INTERVAL):
+            frame = sys._current_frames().get(main or 0)
+            if not compiles(frame):
+                break
+            if time.monotonic() >= deadline:
+                exit_immediately(_INTERRUPTED)
+
+
+def compiles(frame: FrameType | None) -> bool:
+    """Whether numba's compiler is among the callers of a frame."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "compile" and PurePath(code.co_filename).parts[-3:] == ("numba", "core", "dispatcher.py"):
+            return True
+        frame = frame.f_back
+    return False

@@ -137,7 +137,7 @@ class DiskSpace:
     def __init__(self, folder: Path, interval: float = 5.0, measure: Callable[[Path], int] | None = None) -> None:
         self._folder = folder
         self._interval = interval
-        self._measure = measure or _free_bytes
+        self._measure = measure or (lambda of: shutil.disk_usage(of).free)
         self._stopping = threading.Event()
         self.free = self._measured()
         self._thread = threading.Thread(target=self._run, name="disk-space", daemon=True)
@@ -158,10 +158,6 @@ class DiskSpace:
         self._stopping.set()
         # not longer: the disk may hang
         self._thread.join(0.5)
-
-
-def _free_bytes(folder: Path) -> int:
-    return shutil.disk_usage(folder).free
 
 
 _MAX_NAME = 50  # bytes of each of two file names in a note

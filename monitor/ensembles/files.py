@@ -263,7 +263,8 @@ class EnsembleWriter:
                 f"{self._part}: cannot be resumed ({reason(problem)}): delete or rename it"
             ) from problem
         try:
-            self._written, self._sorted = self._resume(time, source)
+            self.written, self._sorted = self._resume(time, source)
+            """Number of realizations written."""
             self._offset = {name: self._file[name].id.get_offset() for name in (RESPONSE, ORDER, PROGRESS)}
             self._bytes = self._part.open("r+b", buffering=0)
         except BaseException:
@@ -288,11 +289,6 @@ class EnsembleWriter:
             )
         return written, sorted_
 
-    @property
-    def written(self) -> int:
-        """Number of realizations written."""
-        return self._written
-
     def write(self, response: Samples) -> None:
         """Write the next realizations, (n_times, n).
 
@@ -301,7 +297,7 @@ class EnsembleWriter:
         EnsembleError : the shape is wrong, a value is not finite, or the disk is full; those before remain.
         """
         n_times, n_realizations = self._shape
-        start = self._written
+        start = self.written
         if response.ndim != 2 or len(response) != n_times or response.shape[1] > n_realizations - start:
             raise EnsembleError(
                 f"{self._path}: response has shape {response.shape}: must be ({n_times}, n), "
@@ -332,8 +328,8 @@ class EnsembleWriter:
         EnsembleError : realizations are missing, or the file cannot be written.
         """
         n_times, n_realizations = self._shape
-        if self._written != n_realizations:
-            raise EnsembleError(f"{self._path}: {self._written} of {n_realizations} realizations are written")
+        if self.written != n_realizations:
+            raise EnsembleError(f"{self._path}: {self.written} of {n_realizations} realizations are written")
         rows = max(1, _BYTES_AT_ONCE // (12 * n_realizations))
         try:
             for start in range(self._sorted, n_times, rows):
@@ -342,7 +338,7 @@ class EnsembleWriter:
                 response = np.fromfile(self._part, "<f8", count, offset=self._offset[RESPONSE] + 8 * first)
                 order = sort_rows(response.reshape(-1, n_realizations))
                 self._put(ORDER, 4 * first, order.astype("<u4", copy=False))
-                self._set_progress(self._written, min(start + rows, n_times))
+                self._set_progress(self.written, min(start + rows, n_times))
                 progress(self._sorted, n_times)
             self.close()
             self._part.replace(self._path)
@@ -356,7 +352,7 @@ class EnsembleWriter:
 
     def _set_progress(self, written: int, sorted_: int) -> None:
         self._put(PROGRESS, 0, np.array([written, sorted_], dtype="<i8"))
-        self._written, self._sorted = written, sorted_
+        self.written, self._sorted = written, sorted_
 
     def _put(self, name: str, offset: int, values: NDArray[Any]) -> None:
         """Write `values` at `offset` bytes into an array."""

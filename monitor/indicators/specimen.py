@@ -2,7 +2,7 @@
 
 In numpy: `reference_force`. Settings: `SpecimenSettings`. The kernel sums the work of the force at every sample
 (`_slide`); looks at the whole window eight times a window (`_look`): the force against displacement and velocity
-(`equivalent_stiffness`), the newest slope, and the newest closed loop (`closed_loop`); and copies a row where one is
+(`equivalent_stiffness`), the newest slope, and the newest closed loop; and copies a row where one is
 due.
 """
 
@@ -16,7 +16,6 @@ from monitor.catalogue import CATALOGUE
 from monitor.config.analysis import SpecimenSettings
 from monitor.indicators.base import PassIndicator
 from monitor.indicators.parts import memory as kinds
-from monitor.indicators.parts.closed_loop import ClosedLoop, left_by_mean, newest_loop
 from monitor.indicators.parts.deviation import weighted_sum_deviations
 from monitor.indicators.parts.equivalent_stiffness import (
     BIAS,
@@ -26,11 +25,14 @@ from monitor.indicators.parts.equivalent_stiffness import (
     RESIDUAL,
     SCALED,
     TWO,
+    ClosedLoop,
     F,
     LinearFit,
     V,
     X,
     fit_specimen,
+    left_by_mean,
+    newest_loop,
     smooth,
     smoothing,
 )

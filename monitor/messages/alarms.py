@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -186,6 +187,17 @@ class AlarmReport:
 
     alarms: tuple[Alarm, ...] = ()
     transitions: tuple[Transition, ...] = ()
+
+
+def alarm_counts(alarms: Sequence[Alarm]) -> dict[str, int]:
+    """Return the number of alarms by kind."""
+    return {
+        "all": len(alarms),
+        "standing": sum(alarm.is_annunciated for alarm in alarms),
+        "unacknowledged": sum(alarm.needs_acknowledgement for alarm in alarms),
+        "shelved": sum(alarm.shelved_for > 0.0 for alarm in alarms),
+        "not_judged": sum(bool(alarm.not_judged) for alarm in alarms),
+    }
 
 
 _decoder = msgspec.json.Decoder(AlarmReport)

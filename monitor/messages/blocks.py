@@ -214,6 +214,14 @@ class ResultStream:
     every: int
     columns: tuple[Column, ...]
 
+    @cached_property
+    def places(self) -> dict[str, dict[str, int]]:
+        """Number of each column, by actuator and name."""
+        found: dict[str, dict[str, int]] = {}
+        for place, column in enumerate(self.columns):
+            found.setdefault(column.actuator, {})[column.name] = place
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class ResultBlock:

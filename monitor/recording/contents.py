@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from monitor.messages.blocks import Channel, Column, ResultStream, Role, Stream
 from monitor.recording import layout
-from monitor.recording.rows import EventTable, stored_text
+from monitor.recording.layout import EventTable, stored_text
 from monitor.system.hdf5_file import is_inside, is_stored_inside
 from monitor.wire.native import MAX_RATE, MIN_RATE
 

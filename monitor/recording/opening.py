@@ -17,8 +17,7 @@ import h5py
 
 from monitor.recording import layout
 from monitor.recording.contents import HDF5_ERRORS, number
-from monitor.recording.layout import RunFileError
-from monitor.recording.rows import stored_text
+from monitor.recording.layout import RunFileError, stored_text
 from monitor.system.files import HDF5_SIGNATURE, check_regular
 
 _WORD_MASK = 0xFFFFFFFF

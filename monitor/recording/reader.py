@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from monitor.messages.blocks import Event, ResultStream, Samples, SignalBlock, Stream
 from monitor.recording import contents, layout
 from monitor.recording.contents import HDF5_ERRORS, PartError
+from monitor.recording.layout import EVENT_TYPE, events_of, stored_text
 from monitor.recording.opening import Superblock, damaged, open_run_file
-from monitor.recording.rows import EVENT_TYPE, events_of, stored_text
 from monitor.recording.verification import ChecksumTable, Integers, IntegrityReport, Numbering, verify_run
 
 Found = TypeVar("Found")

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from monitor.messages.blocks import Channel, Role
 from monitor.recording import contents, layout
 from monitor.recording.contents import HDF5_ERRORS
-from monitor.recording.layout import RunFileError
+from monitor.recording.layout import EVENT_TYPE, EventTable, RunFileError, stored_text
 from monitor.recording.opening import open_run_file
 from monitor.recording.reader import RunReader
-from monitor.recording.rows import EVENT_TYPE, EventTable, stored_text
 from monitor.recording.swmr_file import DISK_ERRORS, error_text, rename_to_free_name
 from monitor.recording.verification import ChecksumTable, IntegrityReport, Progress, no_progress, verify_run
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from monitor.messages.blocks import EventKind, ResultBlock, ResultStream, SignalBlock, Stream
 from monitor.recording import layout
+from monitor.recording.layout import SampleTimes, SeriesRows, result_columns, signal_columns
 from monitor.recording.queues import Backlog, Item, NoteQueue, memory_size
-from monitor.recording.rows import SampleTimes, SeriesRows, result_columns, signal_columns
 from monitor.recording.swmr_file import DISK_ERRORS, Location, SwmrFile, error_text
 from monitor.recording.verification import readable_samples
 from monitor.system.safe_text import elide_left

@@ -19,8 +19,8 @@ import numpy as np
 
 from monitor.messages.blocks import Event, ResultStream, Stream
 from monitor.recording import layout
+from monitor.recording.layout import SeriesRows, event_rows
 from monitor.recording.opening import SUPERBLOCK_SIZE, is_being_written, superblock_of
-from monitor.recording.rows import SeriesRows, event_rows
 
 
 def _candidate_names(wanted: Path) -> Iterator[Path]:

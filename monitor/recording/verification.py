@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from monitor.messages.blocks import Samples
 from monitor.recording import contents, layout
 from monitor.recording.contents import HDF5_ERRORS
+from monitor.recording.layout import stored_text
 from monitor.recording.opening import open_run_file
-from monitor.recording.rows import stored_text
 
 Integers = NDArray[np.int64]
 Progress = Callable[[str, int, int], object]

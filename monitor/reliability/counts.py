@@ -1,6 +1,6 @@
 """Counts of realizations within the tolerance: at an instant, and at every instant so far.
 
-These and the sums of `accumulation` use the sorted ensemble: binary searches give the ranks of the realizations
+These and the sums of `site` use the sorted ensemble: binary searches give the ranks of the realizations
 within the tolerance, and a sample visits only those outside (or inside, if these are fewer).
 """
 

@@ -193,27 +193,21 @@ class LoadShedding:
         may_shed = now - self._last_step >= _STEP_INTERVAL and self._level < len(self._steps)
         if self._overloaded >= _OVERLOAD_UPDATES and may_shed:
             self._last_step, self._level = now, self._level + 1
-            return f"overloaded, {lag:.2g} s behind: {_shed_text(self._steps[self._level - 1])}"
+            return f"overloaded, {lag:.2g} s behind: {_step_texts(self._steps[self._level - 1])[0]}"
         if self._level and now - max(self._last_lag, self._last_step) >= _RECOVERY_TIME:
             self._last_step, self._level = now, self._level - 1
-            return f"keeps up again: {_restored_text(self._steps[self._level])}"
+            return f"keeps up again: {_step_texts(self._steps[self._level])[1]}"
         return ""
 
 
-def _shed_text(step: str) -> str:
+def _step_texts(step: str) -> tuple[str, str]:
+    """Return what a step does, and what its end does."""
     if step == _VIEWERS:
-        return "the feeds of other programs are thinned"
+        return "the feeds of other programs are thinned", "the feeds of other programs are complete again"
     if step == _RESULTS:
-        return "published signals and results are thinned, what is recorded is not"
-    return f"{step} is paused"
-
-
-def _restored_text(step: str) -> str:
-    if step == _VIEWERS:
-        return "the feeds of other programs are complete again"
-    if step == _RESULTS:
-        return "all signals and results are published again"
-    return f"{step} is computed again"
+        thinned = "published signals and results are thinned, what is recorded is not"
+        return thinned, "all signals and results are published again"
+    return f"{step} is paused", f"{step} is computed again"
 
 
 _THINNED_INTERVAL = 0.1  # s between the blocks that are published when time is short

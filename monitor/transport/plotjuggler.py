@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 import zmq
 
-from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
+from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity, alarm_counts
 from monitor.messages.blocks import ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.messages.health import Health
 from monitor.system.default_endpoints import PLOTJUGGLER
@@ -77,6 +77,7 @@ ALARM_CODES = {state: float(code) for code, state in enumerate(AlarmState)}
 _SHARES = {"signals": 0.44, "results": 0.44, "alarms": 0.09}  # of the rate; the rest is a margin
 _QUEUE = 0.25  # s at 2000 messages/s, by which queues are sized: 500 messages, or some seconds of this feed
 _LINGER = 0.5
+_COUNTED = ("standing", "unacknowledged", "not_judged")
 _SEVERITIES = {Severity.WARN: 1.0, Severity.TRIP: 2.0}
 
 
@@ -217,14 +218,12 @@ def channel_tree(stream: Stream) -> NumberTree:
 
 
 def _alarm_tree(names: Sequence[str]) -> NumberTree:
-    totals = [("all", name) for name in ("severity", "standing", "unacknowledged", "not_judged")]
+    totals = [("all", name) for name in ("severity", *_COUNTED)]
     return NumberTree([*totals, *((name, field) for name in names for field in ("state", "active"))])
 
 
 def _alarm_values(alarms: Sequence[Alarm]) -> list[float]:
-    active = [alarm for alarm in alarms if alarm.is_annunciated]
-    worst = max((_SEVERITIES[alarm.severity] for alarm in active), default=0.0)
-    waiting = sum(alarm.needs_acknowledgement for alarm in alarms)
+    worst = max((_SEVERITIES[alarm.severity] for alarm in alarms if alarm.is_annunciated), default=0.0)
+    counts = alarm_counts(alarms)
     each = [number for alarm in alarms for number in (ALARM_CODES[alarm.state], float(alarm.active))]
-    missing = sum(bool(alarm.not_judged) for alarm in alarms)
-    return [worst, float(len(active)), float(waiting), float(missing), *each]
+    return [worst, *(float(counts[name]) for name in _COUNTED), *each]

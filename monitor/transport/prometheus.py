@@ -23,7 +23,7 @@ from prometheus_client.registry import Collector
 from monitor import __version__
 from monitor.catalogue import CODE_UNIT
 from monitor.messages import Sink
-from monitor.messages.alarms import Alarm, AlarmReport, Severity
+from monitor.messages.alarms import Alarm, AlarmReport, Severity, alarm_counts
 from monitor.messages.blocks import ResultBlock, ResultStream, Samples
 from monitor.messages.headline import first_indicator
 from monitor.messages.health import LATENCY_BOUNDS, BrokerStatus, Health, StreamCounts
@@ -154,10 +154,10 @@ def _alarms(alarms: Sequence[Alarm]) -> Iterator[Metric]:
     for severity in Severity:
         active.add_metric([severity], float(sum(a.is_annunciated and a.severity is severity for a in alarms)))
     yield active
-    waiting = sum(alarm.needs_acknowledgement for alarm in alarms)
-    yield _gauge("alarms_unacknowledged", "Alarms that are not acknowledged.", waiting)
-    missing = sum(bool(alarm.not_judged) for alarm in alarms)
-    yield _gauge("alarms_not_judged", "Alarms without a recent value: nobody knows whether they hold.", missing)
+    counts = alarm_counts(alarms)
+    yield _gauge("alarms_unacknowledged", "Alarms that are not acknowledged.", counts["unacknowledged"])
+    text = "Alarms without a recent value: nobody knows whether they hold."
+    yield _gauge("alarms_not_judged", text, counts["not_judged"])
     active = _gauge("alarm_active", "1 while the alarm's condition holds.", labels=("name", "severity"))
     # the current state only: zeros for the eight others would make the page several times as long
     state = _gauge("alarm_state", "1 for the current state of the alarm.", labels=("name", "severity", "state"))
@@ -216,10 +216,7 @@ def indicator_metrics(stream: ResultStream, values: Samples, paused: Collection[
     ----------
     paused : what the service has shed: where that is the headline, another indicator speaks for it.
     """
-    names: dict[str, set[str]] = {}
-    for column in stream.columns:
-        names.setdefault(column.actuator, set()).add(column.name)
-    first = {actuator: first_indicator(own.__contains__, paused) for actuator, own in names.items()}
+    first = {actuator: first_indicator(own.__contains__, paused) for actuator, own in stream.places.items()}
     headlines: dict[str, GaugeMetricFamily] = {}
     others: dict[str, GaugeMetricFamily] = {}
     for column, value in zip(stream.columns, values.tolist(), strict=True):

@@ -72,7 +72,8 @@ class SampleNumbering:
     def __init__(self, sample_rate: float) -> None:
         self.rate = sample_rate
         self._dt = 1.0 / sample_rate
-        self._due = math.nan  # stamp that the next sample should have
+        self.time = math.nan
+        """Time of the next sample, the stamp that it should have, s; NaN before the first."""
         self._placed = False  # whether there was a stamp
         self._newest = -math.inf  # stamp
         self._spread = 0.0  # s by which stamps are late and catch up
@@ -92,11 +93,6 @@ class SampleNumbering:
         """Stamps that came before the sample was due, and all that were held where they went back and forth."""
 
     @property
-    def time(self) -> float:
-        """Time of the next sample, s; NaN before the first."""
-        return self._due
-
-    @property
     def spread(self) -> float:
         """By how much stamps are late and catch up, s; 0 until that is known."""
         return self._spread if self._received - self._followed > 4 * _LOOKED_AT else 0.0
@@ -108,7 +104,7 @@ class SampleNumbering:
 
     def accept_next(self, stamp: float, samples: Samples) -> Run | None:
         """Return the run of a sample that is simply the next one, which it nearly always is; None: see `accept`."""
-        delay = stamp - self._due
+        delay = stamp - self.time
         if self._held or self._late or len(samples) != 1 or not abs(delay) <= _ON_TIME * self._dt:
             return None
         self._stamps.append((self._received, stamp))
@@ -116,10 +112,10 @@ class SampleNumbering:
         if stamp > self._newest:
             self._newest = stamp
         if abs(delay) <= _EXACT * self._dt:
-            self._due, delay = stamp, 0.0  # so that the rounding of sums does not add up
-        run = Run(self.next, self._due, stamp, samples, self.rate)
+            self.time, delay = stamp, 0.0  # so that the rounding of sums does not add up
+        run = Run(self.next, self.time, stamp, samples, self.rate)
         self.next += 1
-        self._due += self._dt + _GAIN * delay
+        self.time += self._dt + _GAIN * delay
         self._before = 1
         self._spread *= 1.0 - self._dt / _FORGOTTEN if self._dt < _FORGOTTEN else 0.0
         return run
@@ -158,7 +154,7 @@ class SampleNumbering:
         if not (np.ptp(first) > 2.0 * self._dt and np.ptp(last) < 0.25 * np.ptp(first)):
             return
         self._of_last = True
-        self._due = float(np.median(last)) + self._dt * (self._received - self.held)
+        self.time = float(np.median(last)) + self._dt * (self._received - self.held)
         self._held = [(at - self._dt * (len(each) - 1), each) for at, each in self._held]
         self._stamps.clear()
         self._spread = 0.0
@@ -175,9 +171,9 @@ class SampleNumbering:
             at += on_time
 
     def _count_on_time(self, stamps: Samples) -> int:
-        if not abs(float(stamps[0]) - self._due) <= _ON_TIME * self._dt:
+        if not abs(float(stamps[0]) - self.time) <= _ON_TIME * self._dt:
             return 0
-        on_time = np.abs(stamps - self._due - self._dt * np.arange(len(stamps))) <= _ON_TIME * self._dt
+        on_time = np.abs(stamps - self.time - self._dt * np.arange(len(stamps))) <= _ON_TIME * self._dt
         return len(stamps) if on_time.all() else int(np.argmin(on_time))
 
     def _take_on_time(self, stamps: Samples, samples: Samples) -> Run:
@@ -186,7 +182,7 @@ class SampleNumbering:
         self._stamps.extend((self._received + each, float(stamps[each])) for each in newest)
         self._received += count
         self._newest = max(self._newest, float(stamps[-1]))
-        return self._run(float(stamps[0]), samples, stamps - self._due - self._dt * np.arange(count))
+        return self._run(float(stamps[0]), samples, stamps - self.time - self._dt * np.arange(count))
 
     def flush(self) -> Iterator[Run]:
         """Yield the samples that are held: no more will come."""
@@ -198,20 +194,20 @@ class SampleNumbering:
         finite = np.flatnonzero(np.isfinite(stamps))
         if len(finite):
             self._placed = True
-            self._due = float(stamps[finite[0]]) - self._dt * float(finite[0])
+            self.time = float(stamps[finite[0]]) - self._dt * float(finite[0])
         else:
-            self._due = float(np.nan_to_num(self._due))
+            self.time = float(np.nan_to_num(self.time))
 
     def _add(self, stamp: float, samples: Samples) -> Iterator[Run]:
         """Yield what a stamp completes."""
         if not math.isfinite(stamp):
-            stamp = self._due + self._dt * self.held
+            stamp = self.time + self._dt * self.held
         self._stamps.append((self._received, stamp))
         self._received += len(samples)
         yield from self._settle(stamp, samples)
 
     def _settle(self, stamp: float, samples: Samples) -> Iterator[Run]:
-        delay = stamp - self._due - self._dt * self.held
+        delay = stamp - self.time - self._dt * self.held
         on_time = self._is_on_time(delay, len(samples))
         back = False
         if delay < 0.0 and not on_time:
@@ -221,7 +217,7 @@ class SampleNumbering:
         self._before = len(samples)
         if self._held:
             self._hold(stamp, samples)
-            if on_time or (delay < 0.0 and (self._fits_in_order() if back else self._held[0][0] >= self._due)):
+            if on_time or (delay < 0.0 and (self._fits_in_order() if back else self._held[0][0] >= self.time)):
                 yield from self._release()
             elif self._held_long():
                 yield from self._decide()
@@ -247,7 +243,7 @@ class SampleNumbering:
         on_time = self._is_on_time(delay, len(samples))
         if delay < 0.0 and not on_time:
             # the clock was set by late stamps
-            self._due += delay
+            self.time += delay
             self._widen(self._spread - delay)
             delay, on_time = 0.0, True
         if not on_time:
@@ -267,7 +263,7 @@ class SampleNumbering:
 
     def _delays(self, held: list[tuple[float, Samples]]) -> Samples:
         before = np.cumsum([0, *(len(samples) for _, samples in held[:-1])])
-        return np.asarray([stamp for stamp, _ in held]) - self._due - self._dt * before
+        return np.asarray([stamp for stamp, _ in held]) - self.time - self._dt * before
 
     def _fits_in_order(self) -> bool:
         """Whether what is held is on time in the order of its stamps."""
@@ -282,7 +278,7 @@ class SampleNumbering:
         delays = self._delays(held)
         self.jumbled += int(np.count_nonzero(delays < -_ON_TIME * self._dt))
         if delays[-1] < -_ON_TIME * self._dt:
-            self._due += float(delays[-1])
+            self.time += float(delays[-1])
             delays -= delays[-1]
         self._widen(float(np.max(delays)))
         self._late, self._least, self._most = 0, math.inf, 0.0
@@ -292,11 +288,11 @@ class SampleNumbering:
         """Yield what is held after a gap, a clock that was set back, or with another rate."""
         held = self._take_held()
         if self._correct_rate():
-            self._due = held[0][0]
+            self.time = held[0][0]
         delays, back = self._delays(held), 0.0
         if np.all(delays > _LONGEST_GAP):
             back = -float(np.min(delays))
-            self._due -= back
+            self.time -= back
         elif np.all(delays > _ON_TIME * self._dt):
             self._slip(float(np.min(delays)))
             for stamp, samples in held:
@@ -304,7 +300,7 @@ class SampleNumbering:
             return
         elif np.all(delays < -_ON_TIME * self._dt):
             back = -float(np.median(delays))
-            self._due -= back
+            self.time -= back
             self._newest = max(stamp for stamp, _ in held)
         elif np.any(delays < -_ON_TIME * self._dt):
             self.jumbled += len(held)
@@ -342,20 +338,20 @@ class SampleNumbering:
     def _slip(self, seconds: float) -> None:
         """Skip the samples of a gap; less than one is a clock that differs."""
         self.next += round(seconds / self._dt)
-        self._due += seconds
+        self.time += seconds
         self._late, self._least, self._most = 0, math.inf, 0.0
 
     def _run(self, stamp: float, samples: Samples, delay: Samples | None = None) -> Run:
         if delay is not None and abs(delay[0]) <= _EXACT * self._dt:
-            self._due += float(delay[0])
+            self.time += float(delay[0])
             delay = delay - delay[0]
-        run, count = Run(self.next, self._due, stamp, samples, self.rate), len(samples)
+        run, count = Run(self.next, self.time, stamp, samples, self.rate), len(samples)
         self.next += count
-        self._due += count * self._dt
+        self.time += count * self._dt
         if delay is not None:
             gain = 1.0 - (1.0 - _GAIN) ** count
             gain = max(gain, _BLOCK_GAIN) if len(delay) < count else gain
-            self._due += gain * float(np.mean(delay[-16:]))
+            self.time += gain * float(np.mean(delay[-16:]))
             self._widen(self._most)  # they have caught up
             self._late, self._least, self._most = 0, math.inf, 0.0
         self._spread *= max(0.0, 1.0 - count * self._dt / _FORGOTTEN)

@@ -31,21 +31,17 @@ class TimeUnit:
         """Factor to s."""
         self._newest: tuple[int, float] | None = None  # sample and time, the first of equal ones
         self._ratios: list[float] = []  # of intervals to those of the rate
-        self._known = False
-
-    @property
-    def known(self) -> bool:
+        self.known = False
         """Whether the intervals have decided."""
-        return self._known
 
     @property
     def doubted(self) -> bool:
         """Whether an interval is that of another unit, but not yet four have decided."""
-        return not self._known and any(_power(ratio * self.scale) for ratio in self._ratios)
+        return not self.known and any(_power(ratio * self.scale) for ratio in self._ratios)
 
     def reset(self) -> None:
         """Forget the times: the rate is another one."""
-        self._newest, self._ratios, self._known = None, [], False
+        self._newest, self._ratios, self.known = None, [], False
 
     def find(self, number: int, time: float, rate: float) -> str:
         """Find the unit by the time of a sample, as it was sent; return it where it has changed, else an empty text.
@@ -55,7 +51,7 @@ class TimeUnit:
         number : of the sample.
         rate : Hz; 0: unknown.
         """
-        if self._known:
+        if self.known:
             return ""
         before = self.scale
         if self._newest is None and abs(time) >= _EPOCH[0]:
@@ -65,7 +61,7 @@ class TimeUnit:
         if self._newest is None or number < self._newest[0] or time != self._newest[1]:
             self._newest = number, time
         if len(self._ratios) >= _INTERVALS:
-            self._known = True
+            self.known = True
             power = _power(median_low(self._ratios))
             self.scale = self.scale if power is None else 1e-3**power
         return self._changed(before)

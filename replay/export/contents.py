@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from monitor import __version__
 from monitor.messages.blocks import Event, ResultStream, Stream, column_names
 from monitor.recording import RunReader
-from monitor.recording.rows import EVENT_TYPE, SeriesRows, event_rows, stored_text
+from monitor.recording.layout import EVENT_TYPE, SeriesRows, event_rows, stored_text
 from replay import Progress
 from replay.formats import Recording, Selection, open_recording
 from replay.formats.run_file import RunRecording

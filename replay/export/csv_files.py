@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from monitor.messages.blocks import Channel, Role
-from monitor.system.safe_text import TIME_LABEL, csv_cell, csv_label, csv_line, csv_rows
+from monitor.system.csv_text import TIME_LABEL, csv_label, csv_line, csv_rows
+from monitor.system.safe_text import csv_cell
 from replay import Progress
 from replay.export.contents import RunContents, SeriesTable, event_columns
 from replay.export.target_files import TargetFiles

@@ -9,7 +9,7 @@ import h5py
 import msgspec
 
 from monitor.recording import layout
-from monitor.recording.rows import event_rows
+from monitor.recording.layout import event_rows
 from monitor.recording.swmr_file import DISK_ERRORS, error_text, reserve
 from replay import Progress
 from replay.export.contents import RunContents

@@ -93,13 +93,6 @@ def test_a_port_in_use_is_named(start, free_url) -> None:
             assert said.count("\n") == 1
 
 
-def test_a_recording_that_cannot_be_written(start, tmp_path) -> None:
-    said = start("monitor", "--record", tmp_path / "nowhere" / "run.h5", "--publish", ANY_PORT).wait(2).err
-    assert said.startswith("synchroscope monitor: ")
-    assert "folder" in said
-    assert said.count("\n") == 1
-
-
 def test_a_window_too_short_for_the_stream_is_told_and_the_samples_are_recorded(start, record, tmp_path) -> None:
     kept = tmp_path / "run.h5"
     rig = start("replay", record(3000), "--speed", "max", "--block", 50, "--bind", ANY_PORT)

@@ -24,7 +24,7 @@ from tests.mistakes import refusal_of
 # every piece of text takes a minute
 _SLOW = """
 import time
-import monitor.system.safe_text as csv_text
+import monitor.system.csv_text as csv_text
 rows = csv_text.csv_rows
 def slow(*tables):
     yield from rows(*tables)

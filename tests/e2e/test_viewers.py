@@ -98,12 +98,6 @@ def test_the_broker_that_the_dashboard_asks_for_has_metrics() -> None:
     assert asked <= names
 
 
-def test_a_page_for_other_machines_is_refused(start: Start) -> None:
-    refused = start("monitor", "--publish", ANY_PORT, "--prometheus", "0.0.0.0:0").wait(2)
-    assert "--insecure" in refused.err
-    assert refused.err.count("\n") == 1
-
-
 @pytest.mark.parametrize(
     ("settings", "said"),
     [

@@ -190,15 +190,6 @@ def test_what_was_kept_before_rigs_were_is_taken_up() -> None:
     assert any(alarm.is_annunciated for alarm in later.alarms)
 
 
-def test_a_condition_of_the_service_goes_on_where_it_was_restored() -> None:
-    service, _ = made({"value": "health.latency", "warn": 1.0})
-    service.evaluate_health(Health(latency=2.0), 0.0, 0, 0.5)
-    later = AlarmMonitor(service._settings)
-    later.restore(service.snapshot())
-    # it came back while nobody looked
-    assert [t.state for t in later.evaluate_health(Health(latency=0.5), 0.0, 0, 0.5)] == [AlarmState.RETURNED]
-
-
 def test_a_disk_must_have_more_room_than_the_limit_before_its_alarm_returns() -> None:
     def left(disk_free: float) -> Health:
         return Health(recording="run.h5", disk_free=int(disk_free))
@@ -211,13 +202,6 @@ def test_a_name_that_nothing_is_like_is_only_refused() -> None:
     service, _ = made({"value": "v", "warn": 1.0})
     with pytest.raises(ValueError, match=r"there is no alarm 'something else'$"):
         service.handle_request(AcknowledgeRequest(alarm="something else"), 0.0, 0)
-
-
-def test_missing_rows_begin_the_delay_anew() -> None:
-    service, _ = made({"value": "v", "actuator": "n", "warn": 1.0, "on_delay": 0.2})
-    assert not service.evaluate(rows(2.0, 2.0))
-    assert not service.evaluate(rows(2.0, 2.0, index=30))
-    assert [t.index for t in service.evaluate(rows(2.0, index=50))] == [50]
 
 
 def test_rows_of_a_stream_that_is_not_followed_are_refused() -> None:

@@ -18,7 +18,7 @@ from monitor.commands.alarms import print_alarms, state_text
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Column, Event, EventKind, ResultStream
 from monitor.messages.requests import RequestError, decode_request
-from monitor.recording.rows import DETAIL_BYTES, event_rows, events_of
+from monitor.recording.layout import DETAIL_BYTES, event_rows, events_of
 from monitor.transport.prometheus import indicator_metrics
 
 STEP = Transition(

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from monitor import Connection, Row, ServiceLostError, connect
-from monitor.client.connection import RowReader
+from monitor.client.connection import row_of
 from monitor.commands.security import open_guard
 from monitor.messages.alarms import Alarm, AlarmReport, Severity
 from monitor.messages.blocks import Column, Event, EventKind, ResultBlock, ResultStream
@@ -473,7 +473,7 @@ def test_a_row_tells_why_a_value_is_missing() -> None:
     columns = (Column("fdb_delay", "s", "north"), Column("fdb_reason", "code", "north"), Column("x", "", "north"))
     stream = ResultStream("rig", 1, 1000.0, 10, columns)
     values = np.array([[0.01, Reason.VALID, math.nan], [math.nan, Reason.GATE, math.nan]])
-    told = [row["north"] for row in RowReader().rows(ResultBlock(stream, 0, 0.0, values))]
+    told = [row_of(ResultBlock(stream, 0, 0.0, values), row)["north"] for row in range(2)]
     assert [each.reason("fdb_delay") for each in told] == ["", "too little motion"]
     # the reason is unknown
     assert [each.reason("x") for each in told] == ["", ""]

@@ -1,4 +1,6 @@
-"""None"""
+"""Endpoints: which are well formed, which can be used, and what mechanism a server asks for."""
+
+from __future__ import annotations
 
 import socket
 import threading

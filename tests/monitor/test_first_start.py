@@ -19,8 +19,8 @@ from monitor.__main__ import COMMANDS, main
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.catalogue import CATALOGUE, RELIABILITY, measure_of
 from monitor.commands import first_start, output
-from monitor.commands.compilation_watch import ending_compilation
 from monitor.commands.first_start import FirstStart, stages
+from monitor.commands.process import ending_compilation
 from monitor.config import MEASURES, AlarmSettings, LimitSettings
 from monitor.engine.monitor import Monitor
 from monitor.messages.alarms import AlarmState
@@ -278,7 +278,7 @@ _COMPILES = """
 import hashlib, os, signal, sys, threading, time
 from numba import njit
 from numba.extending import overload
-from monitor.commands.compilation_watch import compiles, ending_compilation
+from monitor.commands.process import compiles, ending_compilation
 
 def hang(): pass
 
@@ -301,7 +301,7 @@ with ending_compilation():
 """
 _CLOSES = """
 import hashlib, os, signal, threading
-from monitor.commands.compilation_watch import ending_compilation
+from monitor.commands.process import ending_compilation
 with ending_compilation():
     signal.signal(signal.SIGINT, lambda *_: None)
     threading.Thread(target=os.kill, args=(os.getpid(), signal.SIGINT)).start()

@@ -142,6 +142,15 @@ def test_equation_1_at_any_phase_and_offset(phase, lift):
     np.testing.assert_allclose(indicator.value.ratio, ratio, rtol=tolerance)
 
 
+@pytest.mark.parametrize("gain", [0.5, 1.0, 2.0])
+def test_overshoot_has_a_ratio_below_one_and_a_negative_error(gain):
+    indicator = PhaseAmplitudeIndices(RATE, N / RATE)
+    indicator.update_block(*Tones(8.0, 3.0, gain).signals(N, RATE))
+    np.testing.assert_allclose(indicator.value.ratio, 1.0 / gain, rtol=1e-12)
+    np.testing.assert_allclose(indicator.value.amplitude_error, 3.0 * (1.0 - gain), atol=1e-12)
+    assert indicator.value.phase == pytest.approx(0.0, abs=1e-12)
+
+
 def test_a_value_is_a_matter_of_its_window_alone():
     """Two histories that end in the same window end in the same value."""
     rng = np.random.default_rng(5)

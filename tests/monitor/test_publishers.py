@@ -1,4 +1,6 @@
-"""None"""
+"""Publishers: what they send comes out as it went in, from this process or one of its own, and never waits."""
+
+from __future__ import annotations
 
 import ctypes
 import errno

@@ -11,7 +11,7 @@ from scipy.signal import lfilter
 
 from benchmarks.known_pairs import known_pairs
 from monitor.indicators import reference_force as reference
-from monitor.indicators.parts.closed_loop import newest_loop
+from monitor.indicators.parts.equivalent_stiffness import newest_loop
 from monitor.indicators.specimen import SpecimenIndicator
 from monitor.messages.reasons import Reason
 from sim.laboratory.elements import BoucWenSpring, ElastoplasticSpring, LinearSpring

@@ -14,9 +14,9 @@ from scipy.io import loadmat
 
 from monitor.messages.blocks import Channel, Role, SignalBlock, Stream
 from monitor.recording import RunWriter
-from monitor.recording.rows import SeriesRows
+from monitor.recording.layout import SeriesRows
+from monitor.system.csv_text import TIME_LABEL, csv_label
 from monitor.system.files import WriteError
-from monitor.system.safe_text import TIME_LABEL, csv_label
 from replay.assessment import assess
 from replay.assessment.run import record_settings
 from replay.export import EXPORT_FORMATS, export

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 
 class CheckLevel(StrEnum):
@@ -34,19 +35,10 @@ class CheckResult:
         return f"{self.level:<4}  {self.subject:<11}  {' '.join(self.detail.split())}"
 
 
-def ok(subject: str, detail: str) -> CheckResult:
-    """Return a result with the level ``ok``."""
-    return CheckResult(CheckLevel.OK, subject, detail)
-
-
-def warn(subject: str, detail: str) -> CheckResult:
-    """Return a result with the level ``warn``."""
-    return CheckResult(CheckLevel.WARN, subject, detail)
-
-
-def fail(subject: str, detail: str) -> CheckResult:
-    """Return a result with the level ``fail``."""
-    return CheckResult(CheckLevel.FAIL, subject, detail)
+ok = partial(CheckResult, CheckLevel.OK)
+"""Return the result of a check that is good, of subject and detail; `warn` and `fail` likewise."""
+warn = partial(CheckResult, CheckLevel.WARN)
+fail = partial(CheckResult, CheckLevel.FAIL)
 
 
 def checked(subject: str, check: Callable[[], Iterator[CheckResult]]) -> Iterator[CheckResult]:

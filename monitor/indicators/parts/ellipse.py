@@ -15,7 +15,7 @@ does not.
 
 The sums slide as in `sliding_statistics`: suffix sums before the last rebuild, prefix sums after it. Every rebuild
 re-centres the frame (origin, slope) of the points, because the powers of points far from the origin cancel. The
-samples are in the ring (`sample_ring`).
+samples are in the ring (`sample_loop`).
 """
 
 from __future__ import annotations

@@ -78,8 +78,8 @@ class ConnectionTasks:
         command: Callable[[bytes, bool], None],
         note: Callable[[str], None],
     ) -> None:
-        self._settings, self._outbox, self._topics, self._rows = settings, outbox, topics, rows
-        self._command, self._note = command, note
+        self.settings, self.outbox, self.topics, self._rows = settings, outbox, topics, rows
+        self._command, self._note, self._name = command, note, url_of(settings)
         self._stopping = threading.Event()
         self._deadline = float("inf")
         self._last_topics: RigTopics | None = None
@@ -87,6 +87,10 @@ class ConnectionTasks:
         """Topic of the message that is being published, which the broker has not acknowledged."""
         self._refused = False  # the subscription to commands
         self._reported: set[str] = set()
+
+    def note(self, text: str) -> None:
+        """Tell a line about the broker."""
+        self._note(f"broker {self._name}: {text}")
 
     @property
     def stopping(self) -> bool:
@@ -104,8 +108,8 @@ class ConnectionTasks:
         `check` returns why the broker refuses messages to a topic.
         """
         self.unconfirmed = ""
-        if self._settings.discovery:
-            self._outbox.discovery = DiscoveryState.UNKNOWN
+        if self.settings.discovery:
+            self.outbox.discovery = DiscoveryState.UNKNOWN
         self._refused = False
         try:
             async with asyncio.TaskGroup() as group:
@@ -126,12 +130,12 @@ class ConnectionTasks:
     async def _publish_all(self, connection: MqttConnection, topics: RigTopics) -> None:
         # before the status says online, so that no command is missed
         await self._subscribe(connection, topics)
-        self._outbox.republish_retained()
+        self.outbox.republish_retained()
         if self._last_topics is not None and self._last_topics != topics:
             await self._clear(connection, self._last_topics)
         self._last_topics = topics
         while not self.stopping:
-            if self._topics() != topics:
+            if self.topics() != topics:
                 await self._clear(connection, topics)
                 self._last_topics = None
                 return
@@ -140,13 +144,13 @@ class ConnectionTasks:
         while monotonic() < self._deadline and await self._publish_next(connection, topics):
             pass
         # the final status is published even if there was no time for the rest
-        for message in self._outbox.retained():
+        for message in self.outbox.retained():
             if message.topic == STATUS:
                 await self._publish(connection, topics, message)
 
     async def _clear(self, connection: MqttConnection, former: RigTopics) -> None:
         """Clear our retained messages under the former topics."""
-        for message in self._outbox.retained():
+        for message in self.outbox.retained():
             if not message.absolute:
                 await self._publish(connection, former, replace(message, payload=b"", retain=True))
 
@@ -156,11 +160,11 @@ class ConnectionTasks:
         raise aiomqtt.MqttError("no answer from the broker")
 
     async def _publish_next(self, connection: MqttConnection, topics: RigTopics) -> bool:
-        message = self._outbox.next()
+        message = self.outbox.next()
         if message is None:
             return False
         await self._publish(connection, topics, message)
-        self._outbox.confirm(message)
+        self.outbox.confirm(message)
         return True
 
     async def _publish(self, connection: MqttConnection, topics: RigTopics, message: Message) -> None:
@@ -169,20 +173,20 @@ class ConnectionTasks:
         self.unconfirmed = ""
 
     async def _publish_rows(self, connection: MqttConnection, topics: RigTopics) -> None:
-        interval = FixedInterval(1.0 / self._settings.rate)
+        interval = FixedInterval(1.0 / self.settings.rate)
         while True:
-            block = self._outbox.pop_row() if self._topics() == topics else None
+            block = self.outbox.pop_row() if self.topics() == topics else None
             for topic, payload in self._rows(block) if block is not None else ():
                 await connection.publish(topics.topic(topic), payload, qos=0)
             await asyncio.sleep(interval.remaining())
 
     async def _check_topics(self, topics: RigTopics, check: WriteCheck) -> None:
         """Report topics that the broker does not let us write; discovery is published only if it does."""
-        if self._settings.username or self._settings.certificate:
+        if self.settings.username or self.settings.certificate:
             await self._is_denied(topics.topic(CHECK), check)
-        while self._settings.discovery:
-            denied = await self._is_denied(discovery.check_topic(self._settings.discovery_prefix, topics), check)
-            self._outbox.discovery = DiscoveryState.DENIED if denied else DiscoveryState.ALLOWED
+        while self.settings.discovery:
+            denied = await self._is_denied(discovery.check_topic(self.settings.discovery_prefix, topics), check)
+            self.outbox.discovery = DiscoveryState.DENIED if denied else DiscoveryState.ALLOWED
             if not denied:
                 return
             await asyncio.sleep(_CHECK_INTERVAL)
@@ -190,18 +194,18 @@ class ConnectionTasks:
     async def _is_denied(self, topic: str, check: WriteCheck) -> bool:
         refusal = await check(topic)
         if refusal and topic not in self._reported:
-            self._note(f"refuses messages to {topic}: {refusal}; {advice(topic, refusal)}")
+            self.note(f"refuses messages to {topic}: {refusal}; {advice(topic, refusal)}")
         self._reported = self._reported | {topic} if refusal else self._reported - {topic}
         return bool(refusal)
 
     async def _subscribe(self, connection: MqttConnection, topics: RigTopics) -> None:
         """Subscribe to commands, if they are accepted."""
         command = topics.topic(COMMAND)
-        self._refused = self._settings.commands and any(
+        self._refused = self.settings.commands and any(
             getattr(code, "is_failure", False) for code in await connection.subscribe(command, qos=1)
         )
         if self._refused and command not in self._reported:
-            self._note(f"no permission to read {command}")
+            self.note(f"no permission to read {command}")
         self._reported = self._reported | {command} if self._refused else self._reported - {command}
 
     async def _subscribe_later(self, connection: MqttConnection, topics: RigTopics) -> None:
@@ -217,24 +221,24 @@ class ConnectionTasks:
         alarms, discovered = self._filters(topics)
         async for message in connection.messages:
             topic = str(message.topic)
-            if topic == command and self._settings.commands:
+            if topic == command and self.settings.commands:
                 self._command(message.payload[:_MAX_PAYLOAD], bool(message.retain))
             elif message.retain and message.payload and message.topic.matches(alarms):
-                self._outbox.clear_retained(topic.removeprefix(prefix))
+                self.outbox.clear_retained(topic.removeprefix(prefix))
             elif message.retain and message.payload and message.topic.matches(discovered):
-                self._outbox.clear_retained(topic, absolute=True)
+                self.outbox.clear_retained(topic, absolute=True)
 
     def _filters(self, topics: RigTopics) -> tuple[str, str]:
         """Return the topic filters of alarms and of discovery messages."""
-        return topics.topic(ALARMS), discovery.topic_filter(self._settings.discovery_prefix, topics)
+        return topics.topic(ALARMS), discovery.topic_filter(self.settings.discovery_prefix, topics)
 
     async def _clear_foreign(self, connection: MqttConnection, topics: RigTopics) -> None:
         """Clear messages retained from a run with other settings, once our own messages are known."""
-        while not self._outbox.is_retained(META):
+        while not self.outbox.is_retained(META):
             await asyncio.sleep(POLL_INTERVAL)
         # the alarms of a stream are published a little after its columns
         await asyncio.sleep(_CLEANUP_DELAY)
-        filters = self._filters(topics)[: 1 + self._settings.discovery]
+        filters = self._filters(topics)[: 1 + self.settings.discovery]
         await connection.subscribe([(topic, 0) for topic in filters])
         await asyncio.sleep(_CLEANUP_DELAY)
         await connection.unsubscribe(list(filters))
@@ -254,25 +258,14 @@ class MqttClient:
 
     Parameters
     ----------
-    settings, outbox, topics, rows, command, note : as of `ConnectionTasks`.
+    tasks : on each connection.
     backoff : waits between attempts.
     """
 
-    def __init__(
-        self,
-        settings: MqttSettings,
-        outbox: Outbox,
-        topics: Callable[[], RigTopics],
-        rows: RowEncoder,
-        command: Callable[[bytes, bool], None],
-        note: Callable[[str], None],
-        backoff: Backoff | None = None,
-    ) -> None:
-        self._settings, self._outbox, self._topics, self._note_callback = settings, outbox, topics, note
+    def __init__(self, tasks: ConnectionTasks, backoff: Backoff | None = None) -> None:
+        self._tasks, self._settings = tasks, tasks.settings
         self._backoff = backoff or Backoff()
-        self._identifier = settings.client_id or f"synchroscope-{secrets.token_hex(4)}"
-        self._name = url_of(settings)
-        self._tasks = ConnectionTasks(settings, outbox, topics, rows, command, self._note)
+        self._identifier = self._settings.client_id or f"synchroscope-{secrets.token_hex(4)}"
         self._last_reason: str | None = ""  # reported last; None while connected
         self._thread = threading.Thread(target=self._run, name="mqtt", daemon=True)
         self.connected = False
@@ -283,7 +276,7 @@ class MqttClient:
 
     def close(self, linger: float) -> None:
         """Stop; if connected, the outbox is published for `linger` s more. A second call does nothing."""
-        self._outbox.closing = True
+        self._tasks.outbox.closing = True
         self._tasks.stop(linger)
         if self._thread.is_alive():
             # a name lookup cannot be interrupted: the thread is then left running
@@ -303,14 +296,16 @@ class MqttClient:
             except Exception as problem:
                 # whatever it is, later alarms must be published
                 _logger.exception("unexpected error")
-                wait = self._disconnected(f"unexpected error: {_line(problem)}", self._backoff.wait())
+                wait = self._disconnected(
+                    " ".join(f"unexpected error: {type(problem).__name__}: {problem}".split()), self._backoff.wait()
+                )
             next_attempt = monotonic() + wait
             while not self._tasks.stopping and (left := next_attempt - monotonic()) > 0.0:
                 await asyncio.sleep(min(left, POLL_INTERVAL))
 
     async def _connect_once(self) -> float:
         """Connect, and run until the connection ends; return the s to wait before the next attempt."""
-        topics = self._topics()
+        topics = self._tasks.topics()
         try:
             # read at every attempt: they may have been renewed
             secret, context = password(self._settings), tls_context(self._settings)
@@ -326,7 +321,7 @@ class MqttClient:
         self.connected = True
         if self._last_reason is not None:
             self._last_reason = None
-            self._note("connected")
+            self._tasks.note("connected")
         start, reason = monotonic(), ""
         try:
             await self._tasks.run(connection, topics, partial(write_refusal, self._settings, secret, context))
@@ -351,12 +346,5 @@ class MqttClient:
         # each reason is reported once, until another follows
         if reason != self._last_reason and not self._tasks.stopping:
             self._last_reason = reason
-            self._note(reason)
+            self._tasks.note(reason)
         return wait
-
-    def _note(self, text: str) -> None:
-        self._note_callback(f"broker {self._name}: {text}")
-
-
-def _line(problem: Exception) -> str:
-    return " ".join(f"{type(problem).__name__}: {problem}".split())

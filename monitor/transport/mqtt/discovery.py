@@ -206,13 +206,11 @@ def check_topic(prefix: str, topics: RigTopics) -> str:
 
 def _headlines(stream: ResultStream) -> Iterator[tuple[str, str, str]]:
     """Yield actuator, quantity and unit of each headline."""
-    units = {(column.actuator, column.name): column.unit for column in stream.columns}
-    for actuator in dict.fromkeys(column.actuator for column in stream.columns):
-        indicator = first_indicator({name for owner, name in units if owner == actuator}.__contains__)
+    for actuator, own in stream.places.items():
+        indicator = first_indicator(own.__contains__)
         for quantity in QUANTITIES:
-            unit = units.get((actuator, f"{indicator}_{quantity}"))
-            if unit is not None:
-                yield actuator, quantity, unit
+            if (place := own.get(f"{indicator}_{quantity}")) is not None:
+                yield actuator, quantity, stream.columns[place].unit
 
 
 def _node(topics: RigTopics) -> str:

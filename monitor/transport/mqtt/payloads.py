@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from monitor import __version__
 from monitor.catalogue import CODE_UNIT
-from monitor.messages.alarms import Alarm, AlarmAction, Transition
+from monitor.messages.alarms import Alarm, AlarmAction, Transition, alarm_counts
 from monitor.messages.blocks import Event, ResultBlock, ResultStream, Samples, kind_text
 from monitor.messages.headline import first_indicator, read_headline
 from monitor.messages.health import Health
@@ -25,11 +25,8 @@ class HeadlineReader:
     """Read the headline of each actuator from a row of results; an actuator without a delay has none."""
 
     def __init__(self, stream: ResultStream) -> None:
-        places: dict[str, dict[str, int]] = {}
-        for place, column in enumerate(stream.columns):
-            places.setdefault(column.actuator, {})[column.name] = place
-        delays = {name: first_indicator(own.__contains__) + "_delay" for name, own in places.items()}
-        self._places = {name: own for name, own in places.items() if delays[name] in own}
+        delays = {name: first_indicator(own.__contains__) + "_delay" for name, own in stream.places.items()}
+        self._places = {name: own for name, own in stream.places.items() if delays[name] in own}
         self.names = tuple(self._places)
         self._paused: tuple[str, ...] | None = None
         self.set_paused(())
@@ -96,10 +93,11 @@ class TelemetryEncoder:
         self._step = stream.every / stream.sample_rate
         self._every, self._window = stream.every, window
         self._headlines = None if reliability else HeadlineReader(stream)
-        self._places: dict[str, dict[str, int]] = {}
-        for place, column in enumerate(stream.columns):
-            if is_reliability(column.name) is reliability:
-                self._places.setdefault(column.actuator, {})[column.name] = place
+        wanted = {
+            actuator: {name: place for name, place in own.items() if is_reliability(name) is reliability}
+            for actuator, own in stream.places.items()
+        }
+        self._places = {actuator: own for actuator, own in wanted.items() if own}
 
     def message(self, block: ResultBlock, utc: str, paused: tuple[str, ...] = ()) -> bytes | None:
         """Return the payload; None if there is no such column, or no row. `paused` as of `HeadlineReader`."""
@@ -175,17 +173,6 @@ def alarm(alarm: Alarm, transition: Transition | None = None) -> bytes:
 def as_refresh(payload: bytes) -> bytes:
     """Return an alarm's message as a refresh: nothing has happened since."""
     return payload.removesuffix(_NOT_REFRESH) + _REFRESH if payload.endswith(_NOT_REFRESH) else payload
-
-
-def alarm_counts(alarms: Sequence[Alarm]) -> dict[str, int]:
-    """Return the number of alarms by kind."""
-    return {
-        "all": len(alarms),
-        "standing": sum(alarm.is_annunciated for alarm in alarms),
-        "unacknowledged": sum(alarm.needs_acknowledgement for alarm in alarms),
-        "shelved": sum(alarm.shelved_for > 0.0 for alarm in alarms),
-        "not_judged": sum(bool(alarm.not_judged) for alarm in alarms),
-    }
 
 
 _EMPTY = np.empty(0)

@@ -15,7 +15,7 @@ from monitor.messages.blocks import Event, ResultBlock, ResultStream, SignalBloc
 from monitor.messages.health import BrokerStatus, Health
 from monitor.messages.requests import MAX_NOTE, Answer, NoteRequest, Request, RequestError, encode
 from monitor.transport.mqtt import payloads
-from monitor.transport.mqtt.client import MqttClient
+from monitor.transport.mqtt.client import ConnectionTasks, MqttClient
 from monitor.transport.mqtt.connection import url_of
 from monitor.transport.mqtt.credentials import password, tls_context
 from monitor.transport.mqtt.discovery import Discovery, StateEncoder
@@ -85,15 +85,9 @@ class MqttSink(Sink):
         self._closed = False
         self.outbox = Outbox()
         self.command_handler = MqttCommandHandler(self.outbox.add_answer)
-        self._client = MqttClient(
-            settings,
-            self.outbox,
-            lambda: self._topics,
-            self._rows,
-            self.command_handler.put,
-            self.command_handler.note,
-            backoff,
-        )
+        handler = self.command_handler
+        tasks = ConnectionTasks(settings, self.outbox, lambda: self._topics, self._rows, handler.put, handler.note)
+        self._client = MqttClient(tasks, backoff)
         self._publish_status(Health())
         self._client.start()
 

@@ -40,13 +40,9 @@ class Subscriptions:
 
     def __init__(self, socket: zmq.Socket[bytes]) -> None:
         self._socket = socket
-        self._prefixes: set[bytes] = set()
-        self._bytes = 0
-
-    @property
-    def prefixes(self) -> AbstractSet[bytes]:
+        self.prefixes: set[bytes] = set()
         """Prefixes that at least one subscriber asks for."""
-        return self._prefixes
+        self._bytes = 0
 
     @property
     def excessive(self) -> bool:
@@ -60,11 +56,11 @@ class Subscriptions:
                 return number > 0
             message = self._socket.recv(zmq.NOBLOCK)
             prefix = message[1:]
-            if message[:1] == b"\x01" and prefix not in self._prefixes:
-                self._prefixes.add(prefix)
+            if message[:1] == b"\x01" and prefix not in self.prefixes:
+                self.prefixes.add(prefix)
                 self._bytes += len(prefix) + OVERHEAD
-            elif message[:1] == b"\x00" and prefix in self._prefixes:
-                self._prefixes.discard(prefix)
+            elif message[:1] == b"\x00" and prefix in self.prefixes:
+                self.prefixes.discard(prefix)
                 self._bytes -= len(prefix) + OVERHEAD
         return True
 

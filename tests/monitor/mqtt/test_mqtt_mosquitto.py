@@ -381,7 +381,7 @@ def test_a_refused_subscription_is_tried_again_and_noted_once(monkeypatch: pytes
 
     asyncio.run(run())
     assert connection.subscribed == 4
-    assert notes == ["no permission to read synchroscope/v1/lab/rig/command"]
+    assert notes == ["broker mqtt://h:1883: no permission to read synchroscope/v1/lab/rig/command"]
 
 
 PYTHON = os.environ.get("SYNCHROSCOPE_HOMEASSISTANT", "")
