@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST_FILE, LONGEST_FUNCTION = 450, 80
 # lines at most; a new feature is paid for with lines saved elsewhere, so that their sum only falls
-INSTRUMENT, PAPERS, TESTS, FILES = 92_029, 27_567, 91_182, 591
+INSTRUMENT, PAPERS, TESTS, FILES = 92_029, 27_567, 91_181, 591
 _PAPERS = ("sim/", "replay/papers/", "replay/identification/", "replay/validation/", "replay/simulations/")
 
 
