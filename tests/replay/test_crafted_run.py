@@ -26,7 +26,7 @@ _TEXTS = ("name", "unit", "actuator", "detail", "alarm")
 def folder(tmp_path_factory: pytest.TempPathFactory, warm_kernels: None) -> Path:
     """Return a folder with a good run and the same one with other texts."""
     folder = tmp_path_factory.mktemp("crafted")
-    good = record_run(folder / "good.h5", bad=True, duration=20.0)
+    good = record_run(folder / "good.h5", bad=True, duration=16.0)
     shutil.copy(good, folder / "bad.h5")
     with h5py.File(folder / "bad.h5", "r+") as file:
         for table in ("channels", "events"):

@@ -179,8 +179,7 @@ def test_a_record_that_is_too_short_for_the_settings_has_signals_and_a_note(reco
 
 def test_settings_that_are_given_override_those_of_the_file(recording, tmp_path):
     writer = RunWriter(tmp_path / "run.h5", {"indicators": {"window": 1.0}})
-    for block in recording.blocks(4096):
-        writer.signals(block)
+    writer.signals(next(recording.blocks(4096)))
     writer.close()
     config = tmp_path / "lab.toml"
     config.write_text("[indicators]\nwindow = 0.8\n")
