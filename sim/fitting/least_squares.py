@@ -117,11 +117,7 @@ def minimize(
         trial = np.clip(at[live] + _damped_step(h, g, held[~done], damping[live]), low[live], high[live])
         trial = np.where(np.isfinite(trial), trial, at[live])
         found, slopes, products = evaluate_products(regression, observed[live], trial)
-        moved = trial - at[live]
-        with np.errstate(all="ignore"):
-            # by how much sums of squares fell, over what the linear model promised
-            promised = 2.0 * np.einsum("mp,mp->m", g, moved) - np.einsum("mp,mpq,mq->m", moved, h, moved)
-            gain = (squares[live] - found) / promised
+        gain = _gain_ratio(squares[live], found, g, h, trial - at[live])
         better = (found < squares[live]) & _finite(found, products)
         accepted, refused = live[better], live[~better]
         at[accepted], squares[accepted] = trial[better], found[better]
@@ -153,6 +149,13 @@ def _damped_step(normal: Samples, gradient: Samples, held: Flags, damping: Sampl
     diagonal[diagonal == 0.0] = 1.0
     push = np.where(held, 0.0, gradient / size)
     return np.asarray(np.linalg.solve(scaled, push[..., None])[..., 0] / size)
+
+
+def _gain_ratio(before: Samples, after: Samples, gradient: Samples, normal: Samples, step: Samples) -> Samples:
+    """Return (m,): by how much sums of squares fell, over what the linear model promised of the steps, (m, p)."""
+    with np.errstate(all="ignore"):
+        predicted = 2.0 * np.einsum("mp,mp->m", gradient, step) - np.einsum("mp,mpq,mq->m", step, normal, step)
+        return np.asarray((before - after) / predicted)
 
 
 def _best_of(

@@ -13,7 +13,7 @@ import numpy as np
 
 from monitor.text.blocks import Block, Column, Data, Figure, Points, Table, Text, Tone, words
 from replay import Progress
-from replay.papers.thermal.compliance import RULE
+from replay.papers.thermal.compliance import RULE, FailureProbability
 from replay.papers.thermal.study import (
     RESAMPLED,
     VALIDATED,
@@ -71,51 +71,20 @@ def study_blocks(study: ThermalStudy) -> Iterator[Block]:
         [(*row, row[2] - row[1]) for row in study.check.tolist()],
         key="table2",
     )
-    found = study.convergence
-    keys = "n_cells", "error_constant", "error_temperature_dependent"
-    values = found.n_cells, found.constant, found.temperature_dependent
-    yield Data({"convergence": dict(zip(keys, values, strict=True))})
-    columns = Column("cells and steps"), Column("constant k", form=".4f"), Column("k(T)", form=".4f")
-    title = "finite volumes: error of the front at 1000 s of the application, degC"
-    yield Table(title, columns, list(zip(*values, strict=True)))
+    yield from _convergence(study)
     yield from map(_properties, study.levels)
     yield _fits(study.fits)
     yield Data({
         "fits": study.fits,
-        "characterization": {
-            name: {
-                "representative_temperature": found.representative_temperature,
-                "conductivity_line": _fit(found.line),
-                "conductivity": _fit(found.constant),
-                "heat_capacity_line": _fit(found.capacity_line),
-                "heat_capacity": _fit(found.capacity),
-            }
-            for name, found in ((name, each.characterization) for name, each in levels.items())
-        },
+        "characterization": {name: _characterization(each.characterization) for name, each in levels.items()},
         "validation": {name: _activity(each.validation) for name, each in levels.items()},
         "accreditation": {name: _activity(each.accreditation) for name, each in levels.items()},
         "share_of_model_cooler_at_the_end": {name: each.share_cooler for name, each in levels.items()},
         "failure_probability": {
-            name: {
-                which: {
-                    **{key: getattr(found, key) for key in ("value", "standard_error", "quadrature")},
-                    "bootstrap_05": found.interval[0],
-                    "bootstrap_95": found.interval[1],
-                }
-                for which, found in level.failure.items()
-            }
-            for name, level in levels.items()
+            name: {which: _failure(found) for which, found in each.failure.items()} for name, each in levels.items()
         },
         "decision_rule": RULE,
-        "decision": {
-            name: {
-                "statement": level.statement,
-                "verdict": level.verdict,
-                "share_of_resampled_data_that_comply": {k: each.share_complying for k, each in level.failure.items()},
-                "other_families": {k: each.families for k, each in level.failure.items()},
-            }
-            for name, level in levels.items()
-        },
+        "decision": {name: _decision_record(each) for name, each in levels.items()},
         "bias_correction": {
             name: asdict(each.bias) | {"extrapolates": each.bias.extrapolates} for name, each in levels.items()
         },
@@ -146,6 +115,16 @@ def study_blocks(study: ThermalStudy) -> Iterator[Block]:
         yield Points(tuple(grounds))
     yield _bias_correction(study)
     yield Figure("thermal-decision", partial(decision, study))
+
+
+def _convergence(study: ThermalStudy) -> Iterator[Block]:
+    found = study.convergence
+    keys = "n_cells", "error_constant", "error_temperature_dependent"
+    values = found.n_cells, found.constant, found.temperature_dependent
+    yield Data({"convergence": dict(zip(keys, values, strict=True))})
+    columns = Column("cells and steps"), Column("constant k", form=".4f"), Column("k(T)", form=".4f")
+    title = "finite volumes: error of the front at 1000 s of the application, degC"
+    yield Table(title, columns, list(zip(*values, strict=True)))
 
 
 def _properties(level: LevelStudy) -> Table:
@@ -259,6 +238,15 @@ def _sources() -> str:
     )
 
 
+def _characterization(found: Characterization) -> dict[str, Any]:
+    fits = {"conductivity_line": found.line, "conductivity": found.constant}
+    fits |= {"heat_capacity_line": found.capacity_line, "heat_capacity": found.capacity}
+    return {
+        "representative_temperature": found.representative_temperature,
+        **{name: _fit(fit) for name, fit in fits.items()},
+    }
+
+
 def _fit(fit: PropertyFit) -> dict[str, Any]:
     return {
         "coefficients": fit.coefficients,
@@ -283,6 +271,28 @@ def _at_tolerance(found: ToleranceResult) -> dict[str, Any]:
             | {"standard_error": {metric: getattr(curves, metric).standard_error[-1] for metric in _METRICS}}
             for name, curves in found.all.items()
         },
+    }
+
+
+def _failure(found: FailureProbability) -> dict[str, float]:
+    low, high = found.interval
+    return {
+        "value": found.value,
+        "standard_error": found.standard_error,
+        "quadrature": found.quadrature,
+        "bootstrap_05": low,
+        "bootstrap_95": high,
+    }
+
+
+def _decision_record(level: LevelStudy) -> dict[str, Any]:
+    return {
+        "statement": level.statement,
+        "verdict": level.verdict,
+        "share_of_resampled_data_that_comply": {
+            which: found.share_complying for which, found in level.failure.items()
+        },
+        "other_families": {which: found.families for which, found in level.failure.items()},
     }
 
 
