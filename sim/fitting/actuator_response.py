@@ -192,7 +192,10 @@ def lagged(pieces: Samples, lag: float, which: slice, within: float) -> _Lagged:
     within : samples from the beginning of each of them on, 0 to 1.
     """
     here = pieces[:, which]
-    value, slope, bend, third = _shift(within) @ here
+    # Taylor's series, the derivatives so much later
+    one, two, three = within, within**2 / 2.0, within**3 / 6.0
+    shift = np.array([[1.0, one, two, three], [0.0, 1.0, one, two], [0.0, 0.0, 1.0, one], [0.0, 0.0, 0.0, 1.0]])
+    value, slope, bend, third = shift @ here
     if lag < _SHORT:
         # what is left of a corner between pieces is gone sooner than any sample sees it
         z = value - lag * slope + lag**2 * bend - lag**3 * third
@@ -207,12 +210,6 @@ def lagged(pieces: Samples, lag: float, which: slice, within: float) -> _Lagged:
     part = _transition(lag, within)
     scaled, z = part[:, :2] @ np.array([scaled[which], z[which]]) + part[:, 2:] @ here
     return _Lagged(z, (value - z) / lag, scaled / lag)
-
-
-def _shift(within: float) -> Samples:
-    """Return (4, 4): Taylor's series, the derivatives so much later."""
-    one, two, three = within, within**2 / 2.0, within**3 / 6.0
-    return np.array([[1.0, one, two, three], [0.0, 1.0, one, two], [0.0, 0.0, 1.0, one], [0.0, 0.0, 0.0, 1.0]])
 
 
 def _transition(lag: float, time: float) -> Samples:

@@ -367,7 +367,10 @@ def check_residuals(residuals: Samples, sensitivities: Samples, sigma: float | N
     total = float(everything @ everything)
     if total == 0.0:
         return ResidualChecks(np.nan, np.nan, np.nan, np.nan, np.nan)
-    fitted = _basis(sensitivities)
+    size = np.linalg.norm(sensitivities, axis=0)
+    basis, seen, _ = np.linalg.svd(sensitivities / np.where(size > 0.0, size, 1.0), full_matrices=False)
+    # orthonormal, (n, rank), of what the fit can follow
+    fitted = np.asarray(basis[:, seen * _WORST_CONDITION > seen.max(initial=0.0)])
     degrees = everything.size - fitted.shape[1]
     student = everything.mean() / np.sqrt(total / degrees) * np.sqrt(everything.size)
     lags = min(_LAGS, n // 5)
@@ -385,13 +388,6 @@ def check_residuals(residuals: Samples, sensitivities: Samples, sigma: float | N
         2.0 * min(low, 1.0 - low) if sigma else np.nan,
         float(correlations[0]) if lags else np.nan,
     )
-
-
-def _basis(sensitivities: Samples) -> Samples:
-    """Return an orthonormal basis, (n, rank), of what the fit can follow."""
-    size = np.linalg.norm(sensitivities, axis=0)
-    basis, seen, _ = np.linalg.svd(sensitivities / np.where(size > 0.0, size, 1.0), full_matrices=False)
-    return np.asarray(basis[:, seen * _WORST_CONDITION > seen.max(initial=0.0)])
 
 
 def _moments(fitted: Samples, number: int, lags: int) -> tuple[Samples, Samples]:

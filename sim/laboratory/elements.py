@@ -8,7 +8,7 @@ from math import inf
 
 import numpy as np
 
-from sim.arrays import Samples, check_finite, check_not_negative, check_positive, require
+from sim.arrays import Samples, check_not_negative, check_positive, require
 from sim.laboratory.parts import Element, RunningElement, Shape
 
 Parameter = float | Samples
@@ -60,60 +60,6 @@ class Dashpot(_Stateless):
     def force(self, position: Samples, velocity: Samples) -> Samples:  # noqa: ARG002
         """Return the restoring force, N."""
         return np.asarray(self.damping * velocity)
-
-
-@dataclass(frozen=True, eq=False)
-class CubicSpring(_Stateless):
-    """A spring whose force is `cubic` times its stretch cubed; hardening where positive.
-
-    Parameters
-    ----------
-    cubic : N/m^3.
-    reach : m, the largest stretch that is expected: it decides the largest stiffness, which integrators go by.
-    """
-
-    cubic: Parameter
-    reach: Parameter = 0.0
-
-    def __post_init__(self) -> None:
-        check_finite("cubic spring", cubic=self.cubic)
-        check_not_negative("cubic spring", reach=self.reach)
-
-    @property
-    def stiffness(self) -> Samples:
-        """The largest tangent stiffness within reach, N/m; a softening spring has none."""
-        return np.asarray(3.0 * np.maximum(self.cubic, 0.0) * np.square(self.reach))
-
-    def force(self, position: Samples, velocity: Samples) -> Samples:  # noqa: ARG002
-        """Return the restoring force, N."""
-        return np.asarray(self.cubic * position**3)
-
-
-@dataclass(frozen=True, eq=False)
-class GapSpring(_Stateless):
-    """A one-sided stop: a spring and a damper beside it that begin at a stretch of `gap`, and never pull.
-
-    Its force is stiffness (x - gap) + damping v, where both that and x - gap are positive.
-
-    Parameters
-    ----------
-    stiffness : N/m.
-    gap : m.
-    damping : N s/m.
-    """
-
-    stiffness: Parameter
-    gap: Parameter
-    damping: Parameter = 0.0
-
-    def __post_init__(self) -> None:
-        check_not_negative("gap spring", stiffness=self.stiffness, damping=self.damping)
-        check_finite("gap spring", gap=self.gap)
-
-    def force(self, position: Samples, velocity: Samples) -> Samples:
-        """Return the restoring force, N."""
-        overlap = position - self.gap
-        return np.where(overlap > 0.0, np.maximum(self.stiffness * overlap + self.damping * velocity, 0.0), 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -323,8 +323,9 @@ def _hopeful(
     left, columns = (each - basis @ (basis.T @ each) for each in (response.observed - found, by[:, new]))
     whole, own = np.sum(by[:, new] ** 2, axis=0), np.sum(columns**2, axis=0)
     # what the law has already in another form gains nothing
+    least = _HOPEFUL * (_STRONG + log(motion.count))
     gains = np.where(own > _COLLINEAR * whole, (left @ columns) ** 2 / np.maximum(own, 1e-300), 0.0)
-    return [each for each, gain in zip(added, gains.tolist(), strict=True) if gain > _HOPEFUL * _price(motion)]
+    return [each for each, gain in zip(added, gains.tolist(), strict=True) if gain > least]
 
 
 def _proposed(
@@ -340,11 +341,6 @@ def _proposed(
     beyond = [at for at, each in enumerate(longer) if not has_memory(each)][:1] or [len(longer)]
     without = [each for each in longer if has_memory(each) == has_memory(law)]
     return [*without[:_TRIED], *[each for each in longer[: 0 if law else beyond[0]] if each not in without][:_TRIED]]
-
-
-def _price(motion: RecoveredMotion) -> float:
-    """Return by how much minus twice the log likelihood must fall for one more term."""
-    return _STRONG + log(motion.count)
 
 
 def _unexplained(motion: RecoveredMotion, law: LawFit) -> bool:

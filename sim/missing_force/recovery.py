@@ -114,7 +114,13 @@ def recover_force(
     ValueError : noise is not positive, a natural frequency is far above the sample rate, the
         likelihood is finite nowhere, or a covariance cannot be inverted.
     """
-    _check(problem)
+    mass, _, stiffness = problem.structure.matrices
+    frequency, rate = highest_frequency(mass, stiffness), 1.0 / float(np.median(np.diff(problem.time)))
+    if 2.0 * np.pi * frequency > _LARGEST_PHASE * rate:
+        raise ValueError(
+            f"missing force: the structure has a natural frequency of {frequency:.3g} Hz, far above the sample rate "
+            f"of {rate:.3g} Hz: check the units of stiffness and mass"
+        )
     given = None if sigma is None else np.broadcast_to(sigma, len(problem.sensors))
     searches = [_Search(problem, order, given) for order in orders]
     posteriors: list[_Laplace] = []
@@ -127,9 +133,17 @@ def recover_force(
     probability = np.exp(evidence - evidence.max()) * np.where(np.array(orders) == min(orders), _JUMPS, 1.0)
     probability /= probability.sum()
     plausible = np.flatnonzero(probability >= _IMPLAUSIBLE).tolist()
-    smoothed = {i: _smoothed(problem, searches[i], posteriors[i]) for i in plausible}
+    smoothed = []
+    for i in plausible:
+        parts = (problem.smooth(*searches[i].hyperparameters(at)) for _, at in posteriors[i].points)
+        try:
+            smoothed.append(_mixture([weight for weight, _ in posteriors[i].points], parts))
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "missing force: a covariance cannot be inverted: the model is too unstable, or the noise too small"
+            ) from None
     weights = (probability[plausible] / probability[plausible].sum()).tolist()
-    mixed = _mixture(weights, iter(smoothed.values()))
+    mixed = _mixture(weights, iter(smoothed))
     best = int(np.argmax(probability))
     priors, noise = searches[best].hyperparameters(posteriors[best].mode)
     variances = []
@@ -145,9 +159,14 @@ def recover_force(
     of_usual = searches[best].hyperparameters(usual)
     before = [each.amplitude for each in of_usual[0]]
     left: Samples = np.stack([mixed.force_sd / np.sqrt(variance), problem.smooth(*of_usual).force_sd / before])
+    # one less the variance that is left over that before the samples, where the load is known
+    sampled = np.flatnonzero(np.isfinite(problem.observed).any(axis=1))
+    inside = np.isfinite(np.asarray(problem.load)).all(axis=1)
+    inside[: sampled[0]] = inside[sampled[-1] + 1 :] = False
+    seen = np.asarray(np.clip(1.0 - np.mean(np.square(mixed.force_sd[inside]), axis=0) / variance, 0.0, 1.0))
     return RecoveredForce(
         mixed, dict(zip(orders, probability.tolist(), strict=True)), priors, noise, given is not None,
-        _seen(problem, mixed, variance), np.all(left**2 >= 1.0 - _KNOWN, axis=0), float(evidence[best]),
+        seen, np.all(left**2 >= 1.0 - _KNOWN, axis=0), float(evidence[best]),
     )  # fmt: skip
 
 
@@ -160,35 +179,6 @@ def evidence_for(problem: ForceProblem, recovered: RecoveredForce, force: int) -
     order = max(recovered.orders, key=lambda each: recovered.orders[each])
     sigma = recovered.sigma if recovered.sigma_known else None
     return recovered.log_evidence - _laplace(_Search(problem, order, sigma, force)).log_evidence
-
-
-def _check(problem: ForceProblem) -> None:
-    mass, _, stiffness = problem.structure.matrices
-    frequency, rate = highest_frequency(mass, stiffness), 1.0 / float(np.median(np.diff(problem.time)))
-    if 2.0 * np.pi * frequency > _LARGEST_PHASE * rate:
-        raise ValueError(
-            f"missing force: the structure has a natural frequency of {frequency:.3g} Hz, far above the sample rate "
-            f"of {rate:.3g} Hz: check the units of stiffness and mass"
-        )
-
-
-def _smoothed(problem: ForceProblem, search: _Search, posterior: _Laplace) -> SmoothedForce:
-    parts = (problem.smooth(*search.hyperparameters(at)) for _, at in posterior.points)
-    try:
-        return _mixture([weight for weight, _ in posterior.points], parts)
-    except np.linalg.LinAlgError:
-        raise ValueError(
-            "missing force: a covariance cannot be inverted: the model is too unstable, or the noise too small"
-        ) from None
-
-
-def _seen(problem: ForceProblem, smoothed: SmoothedForce, before: Samples) -> Samples:
-    """Return (f,): one less the variance that is left over that before the samples, where the load is known."""
-    sampled = np.flatnonzero(np.isfinite(problem.observed).any(axis=1))
-    inside = np.isfinite(np.asarray(problem.load)).all(axis=1)
-    inside[: sampled[0]] = inside[sampled[-1] + 1 :] = False
-    left = np.mean(np.square(smoothed.force_sd[inside]), axis=0)
-    return np.asarray(np.clip(1.0 - left / before, 0.0, 1.0))
 
 
 def _mixture(weights: list[float], parts: Iterator[SmoothedForce]) -> SmoothedForce:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -159,11 +159,7 @@ def squared_exponential(rate: float) -> Callable[[Samples], Samples]:
     Ao, Hu and Mahadevan, eqs. 30 and 31, whose minus sign is lost in print.
     """
     check_positive("excitation", rate=rate)
-    return partial(_squared_exponential, rate)
-
-
-def _squared_exponential(rate: float, lag: Samples) -> Samples:
-    return np.asarray(np.exp(-((rate * lag) ** 2)))
+    return lambda lag: np.asarray(np.exp(-((rate * lag) ** 2)))
 
 
 def _karhunen_loeve(covariance: Samples) -> Samples:
@@ -247,7 +243,11 @@ class StochasticBeam(AddedDiscrepancy):
     def force(self) -> SampledProcess | CirculantProcess:
         """F(t) in N, at the model's instants."""
         correlation = squared_exponential(self.point_load_rate)
-        return self._sampled(GaussianProcess(self._mean_force, self.point_load_deviation, correlation))
+
+        def mean(time: Samples) -> Samples:
+            return np.asarray(self.point_load * (1.0 + np.sin(2.0 + time)))
+
+        return self._sampled(GaussianProcess(mean, self.point_load_deviation, correlation))
 
     @cached_property
     def load(self) -> SampledProcess | CirculantProcess:
@@ -279,9 +279,6 @@ class StochasticBeam(AddedDiscrepancy):
 
     def _sampled(self, process: GaussianProcess) -> SampledProcess | CirculantProcess:
         return process.on(self.time) if len(self.time) <= _MOST_EIGENVALUES else process.evenly(self.time)
-
-    def _mean_force(self, time: Samples) -> Samples:
-        return np.asarray(self.point_load * (1.0 + np.sin(2.0 + time)))
 
     def _flexibility(self, width: Real, height: Real) -> tuple[Real, Real]:
         """Return the deflections that a force of 1 N and a load of 1 N/m cause, m."""

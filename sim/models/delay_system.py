@@ -111,7 +111,11 @@ class DelaySystem:
         n_elements = int(np.ceil(end / self.delay)) * per_delay
         # an overflow is reported below
         with np.errstate(over="ignore", invalid="ignore"):
-            operators = [_operator(length, self.a0) for length in np.diff(pattern)]
+            # what an element's nodes but the first solve
+            operators = [
+                lu_factor(np.kron(2.0 / length * _DERIVATIVE[1:, 1:], np.eye(n)) - np.kron(np.eye(_DEGREE), self.a0))
+                for length in np.diff(pattern)
+            ]
             values = np.empty((n_elements, _DEGREE + 1, n))
             edges = np.empty(n_elements + 1)
             # rounding must not leave the end out
@@ -121,8 +125,14 @@ class DelaySystem:
                 step, place = divmod(i, per_delay)
                 edges[i] = step * self.delay + pattern[place]
                 length = pattern[place + 1] - pattern[place]
-                forcing = self._forcing(edges[i] + length * _PLACES, values[i - per_delay] if step else None)
-                values[i] = _element(operators[place], length, state, forcing)
+                time = edges[i] + length * _PLACES
+                # what drives it apart from its own state, (n_nodes, n)
+                forcing = self._push(time)
+                if self.a1 is not None:
+                    forcing += values[i - per_delay] @ self.a1.T if step else self._past(time - self.delay)
+                pushed = (forcing[1:] - (2.0 / length) * np.outer(_DERIVATIVE[1:, 0], state)).ravel()
+                solved = lu_solve(operators[place], pushed, check_finite=False).reshape(-1, n)
+                values[i] = np.vstack([state, solved])
                 state = values[i, -1]
                 if not np.isfinite(state).all():
                     raise ValueError(f"delay system end {end:g}: overflows after {edges[i]:g} s, give an earlier end")
@@ -178,13 +188,6 @@ class DelaySystem:
         ]
         return np.append(np.concatenate(cut), span)
 
-    def _forcing(self, time: Samples, delayed: Samples | None) -> Samples:
-        """Return the forcing of an element apart from its own state, at its nodes, (n_nodes, n)."""
-        forcing = self._push(time)
-        if self.a1 is not None:
-            forcing += self._past(time - self.delay) if delayed is None else delayed @ self.a1.T
-        return forcing
-
 
 def _array(name: str, value: object, shape: _Shape) -> Samples:
     """Return the value as an array; raise ValueError where it is not of the shape, or an entry is not finite."""
@@ -226,19 +229,6 @@ _DERIVATIVE = _differentiation()
 _LAST = np.cos(np.pi / _DEGREE * np.outer([_DEGREE - 1, _DEGREE], np.arange(_DEGREE, -1, -1))) / _DEGREE
 _LAST[:, [0, -1]] /= 2.0
 _LAST[0] *= 2.0
-
-
-def _operator(length: float, a0: Samples) -> _Factors:
-    """Return what an element's nodes but the first solve, factorised."""
-    derivative = np.kron((2.0 / length) * _DERIVATIVE[1:, 1:], np.eye(len(a0)))
-    factors, pivots = lu_factor(derivative - np.kron(np.eye(_DEGREE), a0))
-    return factors, pivots
-
-
-def _element(factors: _Factors, length: float, state: Samples, forcing: Samples) -> Samples:
-    """Return the states at an element's nodes, (_DEGREE + 1, n), from that at its beginning and what drives it."""
-    pushed = forcing[1:] - (2.0 / length) * np.outer(_DERIVATIVE[1:, 0], state)
-    return np.vstack([state, lu_solve(factors, pushed.ravel(), check_finite=False).reshape(-1, len(state))])
 
 
 @dataclass(frozen=True, eq=False)

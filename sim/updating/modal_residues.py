@@ -178,18 +178,14 @@ class ForceResidue(ModalResidue):
         """Return residues with the sign of a response, (m, k n), and their derivatives."""
         parameters = np.atleast_2d(parameters)
         force, slopes = self._forces(parameters)
-        scale = self._scale[:, None]
+        mass = np.asarray(self.structure.structure.mass)
+        scale = np.asarray(1.0 / (self._squares * np.trace(mass) / len(mass)))[:, None]
         m, p = parameters.shape
         return -(scale * force).reshape(m, -1), -(scale[..., None] * slopes).reshape(m, force[0].size, p)
 
     @property
     def _squares(self) -> Samples:
         return np.asarray((2.0 * pi * self.modes.frequencies) ** 2)
-
-    @property
-    def _scale(self) -> Samples:
-        mass = np.asarray(self.structure.structure.mass)
-        return np.asarray(1.0 / (self._squares * np.trace(mass) / len(mass)))
 
     def _forces(self, parameters: Samples) -> tuple[Samples, Samples]:
         """Return (m, k, n) forces and (m, k, n, p) derivatives."""

@@ -296,14 +296,6 @@ def _pole_distances(first: _Poles, second: _Poles) -> Samples:
     return np.asarray(np.maximum(np.maximum(frequency, damping), loss))
 
 
-def _real_shapes(shapes: NDArray[np.complex128]) -> Samples:
-    """Return (k, s) real shapes of unit length, the largest number positive: the largest real part of all phases."""
-    turned = shapes * np.exp(-0.5j * np.angle(np.sum(shapes**2, axis=1, keepdims=True)))
-    real = turned.real / np.linalg.norm(turned.real, axis=1, keepdims=True)
-    largest = np.argmax(np.abs(real), axis=1)
-    return np.asarray(real * np.sign(real[np.arange(len(real)), largest])[:, None])
-
-
 def identify_modes(record: ArrayLike, rate: float, *, rows: int | None = None, max_order: int = MAX_ORDER) -> Modes:
     """Identify modes from the response alone: covariance-driven stochastic subspace identification.
 
@@ -347,7 +339,12 @@ def identify_modes(record: ArrayLike, rate: float, *, rows: int | None = None, m
     frequencies, damping, shapes = (
         np.concatenate([getattr(each, name) for each in found]) for name in ("frequencies", "damping", "shapes")
     )
-    return Modes(frequencies, np.where(damping > -_ROUNDING, damping, np.nan), _real_shapes(shapes))
+    # of unit length, the largest number positive: the largest real part of all phases
+    turned = shapes * np.exp(-0.5j * np.angle(np.sum(shapes**2, axis=1, keepdims=True)))
+    real = turned.real / np.linalg.norm(turned.real, axis=1, keepdims=True)
+    largest = np.argmax(np.abs(real), axis=1)
+    real = real * np.sign(real[np.arange(len(real)), largest])[:, None]
+    return Modes(frequencies, np.where(damping > -_ROUNDING, damping, np.nan), real)
 
 
 def _rows(rows: int | None, sensors: int, max_order: int) -> int:

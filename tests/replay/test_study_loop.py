@@ -68,15 +68,10 @@ def made_up() -> LoopStudy:
         for name in COMPENSATORS
     }
     found = Stability(
-        frequency=2.0,
-        damping_ratio=0.01,
-        share=0.4,
-        sample_rate=128.0,
         analytic=2e-3,
         simulated=2.01e-3,
         delays=(1e-3, 4e-3),
         critical_at=2.0,
-        stroke=0.0035,
         time=time,
         delay=growing,
         warnings=warnings,

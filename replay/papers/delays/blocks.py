@@ -26,7 +26,6 @@ from replay.papers.delays.study import (
     DelayStudy,
     MethodRuns,
     NoiseLevel,
-    PosteriorOfRun,
     histogram,
     quartiles,
     run_study,
@@ -97,7 +96,12 @@ def _data(study: DelayStudy) -> Data:
             "truth": {"q0": BAYARRI.known("q0")},
             "paper": dict(BAYARRI.printed[Method.UNDISTURBED]),
         },
-        "timing": [_timing(level) for level in study.levels],
+        "timing": [
+            {"example": level.example.number, "sigma": level.sigma}
+            | {f"method_{method}_s": runs.seconds for method, runs in level.free.items()}
+            | {f"method_{method}_kept_stable_s": runs.seconds for method, runs in level.kept.items()}
+            for level in study.levels
+        ],
     })  # fmt: skip
 
 
@@ -118,7 +122,12 @@ def _level(level: NoiseLevel) -> dict[str, Any]:
         first_run, names = level.first_run[method], runs.fits.names
         found[f"method_{method}"] = {
             "one_run": fit_json(first_run.fit, first_run.intervals) | {"doubts": list(first_run.fit.doubts())},
-            "estimates": {name: _estimate(runs, i) for i, name in enumerate(names)},
+            "estimates": {
+                name: _spread(runs.fits.parameters[:, i])
+                | {"bias": runs.bias[i], "bias_standard_error": runs.bias_error[i]}
+                | {"mean_standard_error": runs.mean_standard_error[i]}
+                for i, name in enumerate(names)
+            },
             **_runs(runs),
             "kept_stable": _runs(level.kept[method]),
         }
@@ -134,15 +143,17 @@ def _level(level: NoiseLevel) -> dict[str, Any]:
         "one_run": float(example.steady_states(one_run[None])[0]),
         **{name: _spread(values) for name, values in states.items()},
     }
-    found["with_priors"] = None if level.posterior is None else _posterior(level.posterior)
+    found["with_priors"] = None
+    if level.posterior is not None:
+        posterior = level.posterior.posterior
+        found["with_priors"] = {
+            "estimates": {name: _spread(posterior.of(name)) for name in posterior.names},
+            "steady_state": _spread(level.posterior.steady_state),
+            "autocorrelation_steps": posterior.autocorrelation,
+            "acceptance": posterior.acceptance,
+            "long_enough": posterior.enough,
+        }
     return found
-
-
-def _timing(level: NoiseLevel) -> dict[str, Any]:
-    """Return how long the fits of all runs took."""
-    free = {f"method_{method}_s": runs.seconds for method, runs in level.free.items()}
-    kept = {f"method_{method}_kept_stable_s": runs.seconds for method, runs in level.kept.items()}
-    return {"example": level.example.number, "sigma": level.sigma} | free | kept
 
 
 def _runs(runs: MethodRuns) -> dict[str, Any]:
@@ -152,15 +163,6 @@ def _runs(runs: MethodRuns) -> dict[str, Any]:
         "n_unstable": runs.unstable,
         "n_at_bound": runs.at_bound,
         "error_later": {"p25": low, "p50": median, "p75": high},
-    }
-
-
-def _estimate(runs: MethodRuns, i: int) -> dict[str, Any]:
-    """Return how a parameter's estimates scatter, and what their fits make of it."""
-    return _spread(runs.fits.parameters[:, i]) | {
-        "bias": runs.bias[i],
-        "bias_standard_error": runs.bias_error[i],
-        "mean_standard_error": runs.mean_standard_error[i],
     }
 
 
@@ -175,17 +177,6 @@ def _spread(values: Samples) -> dict[str, Any]:
         "deviation": float(values.std(ddof=1)),
         **{f"p{percent:02}": each for percent, each in zip(_PERCENT, quantiles, strict=True)},
         "histogram": {"edges": edges, "counts": counts.astype(int)},
-    }
-
-
-def _posterior(found: PosteriorOfRun) -> dict[str, Any]:
-    posterior = found.posterior
-    return {
-        "estimates": {name: _spread(posterior.of(name)) for name in posterior.names},
-        "steady_state": _spread(found.steady_state),
-        "autocorrelation_steps": posterior.autocorrelation,
-        "acceptance": posterior.acceptance,
-        "long_enough": posterior.enough,
     }
 
 

@@ -36,7 +36,11 @@ def prediction(levels: Sequence[NoiseLevel]) -> Drawing:
     for row, level in zip(axes, levels, strict=True):
         row[0].plot(TIME, level.observed[0], ".", color="0.6", markersize=3.0, label="observed, one run")
         for axis, time in zip(row, (TIME, later), strict=True):
-            _curves(axis, level, time)
+            for method, runs in level.free.items():
+                curves = level.example.predict(method, runs.fits.parameters[:_DRAWN], time)
+                axis.plot(time, curves.T, color=_COLOURS[method], alpha=0.35, linewidth=0.8)
+                axis.plot([], [], color=_COLOURS[method], label=_WORDS[method])
+            axis.plot(time, level.example.truth.response(time), "k--", linewidth=1.3, label="truth")
             axis.set_title(f"σ = {level.sigma:.4g}", fontsize="medium")
             axis.set_xlabel("time [s]")
             axis.grid(alpha=0.3)
@@ -46,14 +50,6 @@ def prediction(levels: Sequence[NoiseLevel]) -> Drawing:
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, fontsize="small", loc="outside lower center", ncols=len(labels))
     return figure
-
-
-def _curves(axis: Axes, level: NoiseLevel, time: Samples) -> None:
-    for method, runs in level.free.items():
-        curves = level.example.predict(method, runs.fits.parameters[:_DRAWN], time)
-        axis.plot(time, curves.T, color=_COLOURS[method], alpha=0.35, linewidth=0.8)
-        axis.plot([], [], color=_COLOURS[method], label=_WORDS[method])
-    axis.plot(time, level.example.truth.response(time), "k--", linewidth=1.3, label="truth")
 
 
 def estimates(levels: Sequence[NoiseLevel]) -> Drawing:

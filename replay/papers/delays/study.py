@@ -341,13 +341,21 @@ class _Experiments:
         kept = {method: self._runs(method, kept_stable=True) for method in METHODS}
         groups = observed.reshape(-1, REPEATS, len(TIME)).mean(axis=1)
         single = free[Method.DISTURBANCE].fits.parameters
+        first_runs = {}
+        for method in free:
+            model, start = example.model(method), example.start(method)
+            away = np.where(start == 0.0, 0.5, 1.0)
+            starts = np.vstack([start, spread_starts(start - away, start + away, _STARTS - 1)])
+            found = fit(model, observed[0], starts, sigma=self._sigma)
+            intervals = tuple(profile(model, observed[0], found, name).interval() for name in found.names)
+            first_runs[method] = FirstRun(found, intervals)
         return NoiseLevel(
             example,
             self._sigma,
             observed,
             free,
             kept,
-            {method: _first_run(example, method, observed[0], self._sigma) for method in free},
+            first_runs,
             single.reshape(-1, REPEATS, single.shape[1]).mean(axis=1),
             self._many(example.disturbed, example.start(Method.DISTURBANCE), groups),
         )
@@ -375,12 +383,3 @@ class _Experiments:
             self._count.add(len(fits.sigma))
         fields = ("parameters", "covariance", "sigma", "sum_of_squares", "at_bound", "converged")
         return Fits(found[0].names, *(np.concatenate([getattr(part, name) for part in found]) for name in fields))
-
-
-def _first_run(example: Example, method: Method, observed: Samples, sigma: float) -> FirstRun:
-    model, start = example.model(method), example.start(method)
-    away = np.where(start == 0.0, 0.5, 1.0)
-    starts = np.vstack([start, spread_starts(start - away, start + away, _STARTS - 1)])
-    found = fit(model, observed, starts, sigma=sigma)
-    intervals = tuple(profile(model, observed, found, name).interval() for name in found.names)
-    return FirstRun(found, intervals)

@@ -85,7 +85,9 @@ def run_benchmark(
 
     Each has a ground motion of its own, or all have the recorded one, at the problem's intensity.
     """
-    plants = _with_nominal(drawn_plants(n_draws, seed))
+    nominal, drawn = BenchmarkPlant(), drawn_plants(n_draws, seed)
+    # (1 + n_draws, 1), the nominal one first
+    drawn_parts = {name: np.concatenate([[[getattr(nominal, name)]], getattr(drawn, name)]) for name in _DRAWN}
     motions = [recorded or _motion(seed, number) for number in range(n_draws + 1)]
     duration = recorded.duration if recorded else _DURATION
     time: Samples = np.arange(round(duration * building.SAMPLE_RATE), dtype=np.float64) / building.SAMPLE_RATE
@@ -100,7 +102,10 @@ def run_benchmark(
         progress("benchmark", done, total)
 
     losses = tuple(_stream(seed, number, _OF_LOSS) for number in range(n_draws + 1))
-    parts = [_run(_some(plants, batch), acceleration[:, batch], losses[batch], advance) for batch in batches]
+    parts = []
+    for batch in batches:
+        plants = replace(nominal, **{name: values[batch] for name, values in drawn_parts.items()})
+        parts.append(_run(plants, acceleration[:, batch], losses[batch], advance))
     # (n_scenarios, n_compensators, n_cases, 1 + n_draws, n_criteria)
     found = np.concatenate([part for part, _ in parts], axis=3)
     left_at = np.concatenate([left_at for _, left_at in parts], axis=3)
@@ -122,18 +127,6 @@ def _stream(seed: int, number: int, purpose: int) -> np.random.SeedSequence:
 def _motion(seed: int, number: int) -> Earthquake:
     own = int(_stream(seed, number, _OF_MOTION).generate_state(1, np.uint64)[0])
     return Earthquake(rms=_MOTION, rise=2.0, strong=9.0, decay=3.0, seed=own)
-
-
-def _with_nominal(plants: BenchmarkPlant) -> BenchmarkPlant:
-    """Return the nominal plant and the drawn ones, (1 + n_draws, 1)."""
-    nominal = BenchmarkPlant()
-    return replace(
-        nominal, **{name: np.concatenate([[[getattr(nominal, name)]], getattr(plants, name)]) for name in _DRAWN}
-    )
-
-
-def _some(plants: BenchmarkPlant, batch: slice) -> BenchmarkPlant:
-    return replace(plants, **{name: getattr(plants, name)[batch] for name in _DRAWN})
 
 
 def _run(
@@ -185,7 +178,9 @@ def _loop(plants: BenchmarkPlant, acceleration: Samples, losses: tuple[np.random
     mass, damping, stiffness = (
         np.stack([np.broadcast_to(each, full) for each in cases]) for cases in zip(*parts, strict=True)
     )
-    when = 0.5 * duration, 0.5
+    when, nominal = (0.5 * duration, 0.5), BenchmarkPlant()
+    numerator = [float(np.asarray(nominal.gain * nominal.a1b0))]
+    inverse = FixedInverse.of_plant(numerator, nominal.denominator.tolist(), order=_ORDER)
     forces = [building.ground_forces(case, np.tile(acceleration, (1, len(SCENARIOS)))) for case in Case]
     return HybridLoop(
         structure=Structure(mass, damping, stiffness),
@@ -194,17 +189,11 @@ def _loop(plants: BenchmarkPlant, acceleration: Samples, losses: tuple[np.random
         dt=1.0 / building.SAMPLE_RATE,
         duration=duration,
         transfer=ChangingTransfer(TransferChain((plants,)), TransferChain((softened,)), *when),
-        compensator=SideBySide(_nominal_inverse(), _SLOWEST, SampleLoss(_LOSS, losses, loses)),
+        compensator=SideBySide(inverse, _SLOWEST, SampleLoss(_LOSS, losses, loses)),
         coupling=building.COUPLING,
         draws=(len(COMPENSATORS), len(Case), len(changes)),
         stroke=_STROKE,
     )
-
-
-def _nominal_inverse() -> FixedInverse:
-    plant = BenchmarkPlant()
-    numerator = [float(np.asarray(plant.gain * plant.a1b0))]
-    return FixedInverse.of_plant(numerator, plant.denominator.tolist(), order=_ORDER)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,20 @@ from monitor.text.numbers import number
 from replay import Progress
 from replay.formats.ground_motion import read_ground_motion
 from replay.papers.loop.benchmark import CASES, COMPENSATORS, CRITERIA, SCENARIOS, Benchmark
-from replay.papers.loop.study import DRAWS, EARLY, LoopStudy, Stability, draw_statistics, paired_ratio, run_study
+from replay.papers.loop.study import (
+    DAMPING,
+    DRAWS,
+    EARLY,
+    FREQUENCY,
+    RATE,
+    SHARE,
+    STROKE,
+    LoopStudy,
+    Stability,
+    draw_statistics,
+    paired_ratio,
+    run_study,
+)
 from replay.pictures import new_drawing
 from sim.laboratory.building import Case
 
@@ -83,16 +96,16 @@ def _record(study: LoopStudy) -> dict[str, Any]:
         "stability": {
             "analytic_delay_ms": _MS * stability.analytic,
             "simulated_delay_ms": _MS * stability.simulated,
-            "frequency_hz": stability.frequency,
-            "damping_ratio": stability.damping_ratio,
-            "specimen_share": stability.share,
-            "sample_rate_hz": stability.sample_rate,
+            "frequency_hz": FREQUENCY,
+            "damping_ratio": DAMPING,
+            "specimen_share": SHARE,
+            "sample_rate_hz": RATE,
         },
         "warning": {
             "delay_from_ms": _MS * stability.delays[0],
             "delay_to_ms": _MS * stability.delays[1],
             "critical_s": stability.critical_at,
-            "stroke_m": stability.stroke,
+            "stroke_m": STROKE,
             "left_stroke_s": stability.runs["none"].left_at,
             "indicators": {
                 each.column: {
@@ -170,15 +183,15 @@ def _all_cases(values: Samples, left_at: Samples) -> tuple[Samples, Samples]:
 def _stability(found: Stability) -> Iterator[Block]:
     yield Text("One degree of freedom with a delay", Tone.HEADING)
     yield Text(
-        f"{found.frequency:g} Hz, damping {100.0 * found.damping_ratio:g} %, {100.0 * found.share:g} % of the "
-        f"stiffness in the rig, {found.sample_rate:g} Hz. Critical delay: analytic {_MS * found.analytic:.3f} ms, "
+        f"{FREQUENCY:g} Hz, damping {100.0 * DAMPING:g} %, {100.0 * SHARE:g} % of the "
+        f"stiffness in the rig, {RATE:g} Hz. Critical delay: analytic {_MS * found.analytic:.3f} ms, "
         f"simulated {_MS * found.simulated:.3f} ms ({100.0 * (found.simulated / found.analytic - 1.0):+.2f} %)."
     )
     first, last = (_MS * delay for delay in found.delays)
     none = found.runs["none"]
     yield Text(
         f"A delay that grows from {first:.3g} to {last:.3g} ms is critical at {found.critical_at:.2f} s; without "
-        f"compensation the command leaves the stroke of {1e3 * found.stroke:g} mm {_at(none.left_at)}."
+        f"compensation the command leaves the stroke of {1e3 * STROKE:g} mm {_at(none.left_at)}."
     )
     rows = [
         (
@@ -254,7 +267,8 @@ def _uncertain(study: LoopStudy) -> Iterator[Block]:
     for label, values, left_at in groups:
         rows += [None] if rows else []
         for i, name in enumerate(COMPENSATORS):
-            cells = [_spread(values[i, :, CRITERIA.index(criterion)]) for criterion in _SHOWN]
+            found = [asdict(draw_statistics(values[i, :, CRITERIA.index(criterion)])) for criterion in _SHOWN]
+            cells = ["/".join(number(value, ".2g") for value in each.values()) for each in found]
             left = f"{np.isfinite(left_at[i]).sum()} of {values.shape[1]}"
             rows.append(("" if i else label, name, left, *cells))
     yield Table("", (words(), words("compensator"), Column("left"), *map(Column, _SHOWN)), rows)
@@ -272,11 +286,6 @@ def _against_ats(benchmark: Benchmark) -> Table:
     ratios = Column("median ratio", form=".2f"), Column("worst ratio", form=".2f")
     columns = words(), words("compensator"), Column("larger than ats in"), *ratios
     return Table("J2 over that of ats in the same test", columns, rows)
-
-
-def _spread(values: Samples) -> str:
-    found = draw_statistics(values)
-    return "/".join(number(value, ".2g") for value in (found.median, found.p90, found.worst))
 
 
 def _at(seconds: float) -> str:
@@ -305,8 +314,8 @@ def instability(found: Stability) -> Drawing:
     figure = new_drawing(
         11.0,
         9.5,
-        f"A delay that grows beyond the critical one of {_MS * found.analytic:.2f} ms; {found.frequency:g} Hz, "
-        f"damping {100.0 * found.damping_ratio:g} %, {100.0 * found.share:g} % of the stiffness in the rig",
+        f"A delay that grows beyond the critical one of {_MS * found.analytic:.2f} ms; {FREQUENCY:g} Hz, "
+        f"damping {100.0 * DAMPING:g} %, {100.0 * SHARE:g} % of the stiffness in the rig",
     )
     delays, angle, damping, commands = figure.subplots(4, 1, sharex=True)
     by_column = {each.column: each for each in found.warnings}
@@ -327,7 +336,7 @@ def instability(found: Stability) -> Drawing:
     for name, run in sorted(found.runs.items(), key=lambda pair: np.isfinite(pair[1].left_at)):
         commands.plot(found.time, _MS * run.command, color=_COLOURS[name], linewidth=0.8, label=name)
     for side in (-1.0, 1.0):
-        commands.axhline(side * _MS * found.stroke, color="tab:red", linestyle="--", linewidth=0.8)
+        commands.axhline(side * _MS * STROKE, color="tab:red", linestyle="--", linewidth=0.8)
     commands.set_ylabel("command [mm]")
     commands.set_title(_coinciding(found), fontsize="small")
     commands.set_xlabel("time [s]")
@@ -353,7 +362,7 @@ def _coinciding(found: Stability) -> str:
     held = {name: run.command for name, run in found.runs.items() if not np.isfinite(run.left_at)}
     last = next(reversed(held), "")
     apart = {name: float(np.nanmax(np.abs(command - held[last]))) for name, command in held.items()}
-    together = [name for name, distance in apart.items() if distance < _COINCIDE * found.stroke]
+    together = [name for name, distance in apart.items() if distance < _COINCIDE * STROKE]
     if len(together) < 2:
         return ""
     largest = max(apart[name] for name in together)

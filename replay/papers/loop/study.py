@@ -24,12 +24,12 @@ from sim.laboratory.stability import analytic_critical_delay, simulated_critical
 from sim.laboratory.structure import Structure
 
 _MASS = 1000.0  # kg
-_FREQUENCY = 2.0  # Hz
-_DAMPING = 0.01
-_SHARE = 0.4  # of the stiffness, in the rig
-_RATE = 1024.0  # Hz
+FREQUENCY = 2.0  # Hz
+DAMPING = 0.01
+SHARE = 0.4  # of the stiffness, in the rig
+RATE = 1024.0  # Hz
 _DURATION = 45.0  # s
-_STROKE = 0.05  # m
+STROKE = 0.05  # m
 _GROUND = 0.3  # m/s^2, rms
 # of the critical delay: from, to; and s from when on and for how long it grows
 _DELAYS = 0.5, 4.0
@@ -90,26 +90,18 @@ class Stability:
 
     Parameters
     ----------
-    frequency, damping_ratio, share, sample_rate : Hz of the whole structure, its damping, the specimen's share of the
-        stiffness, and Hz of the loop.
     analytic, simulated : s, critical delay.
     delays : s, at the beginning and the end.
     critical_at : s, when the growing delay is the critical one.
-    stroke : m.
     time, delay : (n,) s.
     warnings : of the indicators in the test without compensation.
     runs : by compensator.
     """
 
-    frequency: float
-    damping_ratio: float
-    share: float
-    sample_rate: float
     analytic: float
     simulated: float
     delays: tuple[float, float]
     critical_at: float
-    stroke: float
     time: Samples
     delay: Samples
     warnings: tuple[IndicatorWarning, ...]
@@ -118,46 +110,42 @@ class Stability:
 
 def run_stability(seed: int, progress: Progress = silent) -> Stability:
     """Run the loop with every compensator, and the indicators on the one without."""
-    omega = 2.0 * pi * _FREQUENCY
+    omega = 2.0 * pi * FREQUENCY
     stiffness = _MASS * omega**2
-    structure = Structure(_MASS, 2.0 * _DAMPING * _MASS * omega, (1.0 - _SHARE) * stiffness)
-    specimen = LinearSpring(_SHARE * stiffness)
-    parts = _MASS, 2.0 * _DAMPING * _MASS * omega, (1.0 - _SHARE) * stiffness, _SHARE * stiffness
+    parts = _MASS, 2.0 * DAMPING * _MASS * omega, (1.0 - SHARE) * stiffness, SHARE * stiffness
     analytic, simulated = float(analytic_critical_delay(*parts)), float(simulated_critical_delay(*parts))
     delays = _DELAYS[0] * analytic, _DELAYS[1] * analytic
     start, lasts = _GROWS
     schedule = Schedule(((0.0, ActuatorState(delay=delays[0])), (start, ActuatorState(delay=delays[1]))), lasts)
     loop = HybridLoop(
-        structure=structure,
-        specimen=specimen,
+        structure=Structure(*parts[:3]),
+        specimen=LinearSpring(parts[3]),
         excitation=Earthquake(rms=_GROUND, strong=_DURATION, seed=seed),
-        dt=1.0 / _RATE,
+        dt=1.0 / RATE,
         duration=_DURATION,
         transfer=schedule,
-        compensator=SideBySide(FixedInverse.of_delay(delays[0]), slowest=_FREQUENCY),
+        compensator=SideBySide(FixedInverse.of_delay(delays[0]), slowest=FREQUENCY),
         draws=(len(COMPENSATORS),),
-        stroke=_STROKE,
+        stroke=STROKE,
     )
     progress("one degree of freedom", 0, 1)
     record = loop.run()
     progress("one degree of freedom", 1, 1)
-    left_at = record.diverged_at
+    left_at, settings = record.diverged_at, IndicatorSettings(window=_WINDOW, measures=("broadband",))
     runs = {}
     for i, name in enumerate(COMPENSATORS):
         command = record.command[:, i, 0]
-        delay = np.nan if np.isfinite(left_at[i]) else _last_delay(record, i)
-        runs[name] = CompensatedRun(command, float(left_at[i]), float(np.nanmax(np.abs(command))), delay)
+        last_delay = np.nan
+        if not np.isfinite(left_at[i]):
+            delay = assess(_recording(record, i), settings).series.of(_PAIR)["broadband_delay"]
+            last_delay = float(np.nanmedian(delay[-len(delay) // 4 :]))
+        runs[name] = CompensatedRun(command, float(left_at[i]), float(np.nanmax(np.abs(command))), last_delay)
     share = (analytic - delays[0]) / (delays[1] - delays[0])
     return Stability(
-        frequency=_FREQUENCY,
-        damping_ratio=_DAMPING,
-        share=_SHARE,
-        sample_rate=_RATE,
         analytic=analytic,
         simulated=simulated,
         delays=delays,
         critical_at=start + lasts * share,
-        stroke=_STROKE,
         time=record.time,
         delay=schedule.trajectory(record.time)[2],
         warnings=_warnings(record, analytic),
@@ -173,13 +161,7 @@ def _recording(record: LoopRecord, i: int) -> ArrayRecording:
         Channel("measured", Role.MEASURED, "m", _PAIR),
         Channel("force", Role.FORCE, "N", _PAIR),
     )
-    return ArrayRecording(Stream("loop", 0, _RATE, channels), columns[np.isfinite(columns).all(axis=1)])
-
-
-def _last_delay(record: LoopRecord, i: int) -> float:
-    settings = IndicatorSettings(window=_WINDOW, measures=("broadband",))
-    delay = assess(_recording(record, i), settings).series.of(_PAIR)["broadband_delay"]
-    return float(np.nanmedian(delay[-len(delay) // 4 :]))
+    return ArrayRecording(Stream("loop", 0, RATE, channels), columns[np.isfinite(columns).all(axis=1)])
 
 
 def _warnings(record: LoopRecord, critical: float) -> tuple[IndicatorWarning, ...]:
@@ -190,20 +172,20 @@ def _warnings(record: LoopRecord, critical: float) -> tuple[IndicatorWarning, ..
     settings = IndicatorSettings(window=_WINDOW, measures=("fdb", "paei", "ti", "hsem"))
     found = assess(_recording(record, COMPENSATORS.index("none")), settings).series
     values = found.of(_PAIR)
-    omega = 2.0 * pi * _FREQUENCY
+    omega = 2.0 * pi * FREQUENCY
     limits = (
         ("fdb_delay", "FDB delay", "s", 1e3, "ms", critical),
         ("paei_delay", "PAEI delay", "s", 1e3, "ms", critical),
         ("ti_angle", "TI angle", "rad", 1e3, "mrad", -omega * critical),
         # the specimen's damping ratio refers to its own strain energy
-        ("hsem_added_damping", "added damping (HSEM)", "1", 1e2, "%", -_DAMPING / _SHARE),
+        ("hsem_added_damping", "added damping (HSEM)", "1", 1e2, "%", -DAMPING / SHARE),
     )
     warnings = []
     for column, label, unit, scale, shown, limit in limits:
         series = np.full(len(record.time), np.nan)
-        series[np.round(found.time * _RATE).astype(np.int64)] = values[column]
+        series[np.round(found.time * RATE).astype(np.int64)] = values[column]
         early = EARLY * limit
-        at, early_at = (beyond_since(series, each, round(_PERSISTENCE * _RATE)) / _RATE for each in (limit, early))
+        at, early_at = (beyond_since(series, each, round(_PERSISTENCE * RATE)) / RATE for each in (limit, early))
         warnings.append(IndicatorWarning(column, label, unit, scale, shown, limit, early, series, at, early_at))
     return tuple(warnings)
 

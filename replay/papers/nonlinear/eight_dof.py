@@ -12,22 +12,8 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from monitor.reliability.tolerance import TolerancePolicy
 from replay import Progress, silent
-from replay.papers.nonlinear.eight_dof_metrics import (
-    MODAL,
-    N_MODES,
-    TIME_SENSORS,
-    WINDOW,
-    Case,
-    DamageMetric,
-    Update,
-    VirtualTest,
-    fit_modes,
-    identified_modes,
-    model_modes,
-    springs_of,
-    update,
-    virtual_test,
-)
+from replay.papers.nonlinear import eight_dof_metrics as metrics
+from replay.papers.nonlinear.eight_dof_metrics import Case, DamageMetric, Update
 from replay.validation.ranking import Candidate, RankedModel, rank_models
 from replay.validation.validation import ToleranceChoice
 from sim.fitting.solvers import Solver
@@ -146,8 +132,8 @@ def update_eight_masses(runs: int, seed: int, progress: Progress = silent) -> Ei
     if not 1 <= runs <= _MOST_RUNS:
         raise ValueError(f"--runs {runs}: the study eight-dof needs 1 to {_MOST_RUNS}")
     started = perf_counter()
-    sound = virtual_test(Case.FRICTION, seed, damaged=False)
-    nominal = compare_modes(identified_modes(sound), model_modes())
+    sound = metrics.virtual_test(Case.FRICTION, seed, damaged=False)
+    nominal = compare_modes(metrics.identified_modes(sound), metrics.model_modes())
     levels = force_levels(seed, progress)
     updates: dict[Case, dict[DamageMetric, list[Update]]] = {case: {m: [] for m in metrics_of(case)} for case in Case}
     adjusted: dict[Case, ModalComparison] = {}
@@ -157,26 +143,31 @@ def update_eight_masses(runs: int, seed: int, progress: Progress = silent) -> Ei
             progress("tests", run * len(Case) + number, runs * len(Case))
             if case is not Case.BOTH and run >= _FEWER:
                 continue
-            test = virtual_test(case, seed + run)
+            test = metrics.virtual_test(case, seed + run)
             modes = _modes(test)
             for metric, found in updates[case].items():
-                found.append(_missed(metric) if metric in MODAL and modes is None else update(metric, test, modes))
+                if metric in metrics.MODAL and modes is None:
+                    missed = "the modes are not identified"
+                    found.append(Update(metric, np.full(7, np.nan), None, missed))
+                else:
+                    found.append(metrics.update(metric, test, modes))
             if run == 0:
                 by_force = updates[case][DamageMetric.FORCE][0]
                 if modes is not None and by_force.fit is not None:
-                    adjusted[case] = compare_modes(modes, model_modes(springs_of(by_force, test)))
+                    springs = test.bed.stiffness * (1.0 - by_force.loss / 100.0)
+                    adjusted[case] = compare_modes(modes, metrics.model_modes(springs))
                     if case is Case.BOTH:
-                        solvers = np.array([_losses_by(solver, modes, test) for solver in Solver])
+                        for i, solver in enumerate(Solver):
+                            springs = metrics.fit_modes(DamageMetric.FORCE, modes, solver, more_starts=0).parameters
+                            solvers[i] = 100.0 * (1.0 - springs / test.bed.stiffness)
     progress("tests", runs * len(Case), runs * len(Case))
     damage = {
         case: {metric: DamageStatistics(tuple(found)) for metric, found in by_metric.items()}
         for case, by_metric in updates.items()
     }
     ranked = ranking([found[0] for found in updates[Case.BOTH].values()], seed, progress)
-    frequencies = model_modes().frequencies
-    return EightDofStudy(
-        runs, seed, frequencies, nominal, adjusted, levels, damage, solvers, ranked, perf_counter() - started
-    )
+    frequencies, seconds = metrics.model_modes().frequencies, perf_counter() - started
+    return EightDofStudy(runs, seed, frequencies, nominal, adjusted, levels, damage, solvers, ranked, seconds)
 
 
 def metrics_of(case: Case) -> tuple[DamageMetric, ...]:
@@ -192,11 +183,13 @@ def metrics_of(case: Case) -> tuple[DamageMetric, ...]:
 def force_levels(seed: int, progress: Progress = silent) -> ForceLevels:
     """Return modes of the sound chain at several forces, with friction alone and with impact."""
     cases = (Case.FRICTION, Case.BOTH)
-    frequencies, damping = ({case: np.full((len(LEVELS), N_MODES), np.nan) for case in cases} for _ in range(2))
+    frequencies, damping = (
+        {case: np.full((len(LEVELS), metrics.N_MODES), np.nan) for case in cases} for _ in range(2)
+    )
     for i, case in enumerate(cases):
         for k, rms in enumerate(LEVELS):
             progress("levels of force", i * len(LEVELS) + k, len(cases) * len(LEVELS))
-            modes = _modes(virtual_test(case, seed, damaged=False, rms=rms))
+            modes = _modes(metrics.virtual_test(case, seed, damaged=False, rms=rms))
             if modes is not None:
                 frequencies[case][k], damping[case][k] = modes.frequencies, modes.damping
     progress("levels of force", len(cases) * len(LEVELS), len(cases) * len(LEVELS))
@@ -205,32 +198,22 @@ def force_levels(seed: int, progress: Progress = silent) -> ForceLevels:
 
 def ranking(updates: Sequence[Update], seed: int, progress: Progress = silent) -> tuple[RankedModel, ...]:
     """Rank updated models by their reliability against the beginning of a test that was not fitted."""
-    fresh = virtual_test(Case.BOTH, seed + _FRESH)
-    record, _ = fresh.at(TIME_SENSORS, WINDOW)
-    load = fresh.load[:WINDOW]
+    fresh = metrics.virtual_test(Case.BOTH, seed + _FRESH)
+    record, _ = fresh.at(metrics.TIME_SENSORS, metrics.WINDOW)
+    load = fresh.load[: metrics.WINDOW]
     candidates = [
         Candidate(str(each.metric), each.fit, lambda p, each=each: each.response(load, p), *each.bounds)  # type: ignore[misc]
         for each in updates
         if each.fit is not None
     ]
-    time: Samples = fresh.bed.dt * np.arange(WINDOW, dtype=np.float64)
+    time: Samples = fresh.bed.dt * np.arange(metrics.WINDOW, dtype=np.float64)
     return rank_models(
         candidates, time, record, _TOLERANCE, unit="m/s^2", realizations=_REALIZATIONS, seed=seed, progress=progress
     )
 
 
-def _losses_by(solver: Solver, modes: Modes, test: VirtualTest) -> Samples:
-    """Return (7,) % of the springs by the force residue, from the nominal ones."""
-    found = fit_modes(DamageMetric.FORCE, modes, solver, more_starts=0)
-    return np.asarray(100.0 * (1.0 - found.parameters / test.bed.stiffness))
-
-
-def _modes(test: VirtualTest) -> Modes | None:
+def _modes(test: metrics.VirtualTest) -> Modes | None:
     try:
-        return identified_modes(test)
+        return metrics.identified_modes(test)
     except ValueError:
         return None
-
-
-def _missed(metric: DamageMetric) -> Update:
-    return Update(metric, np.full(7, np.nan), None, None, problem="the modes are not identified")

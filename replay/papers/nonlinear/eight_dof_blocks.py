@@ -11,18 +11,9 @@ import numpy as np
 from monitor.messages.blocks import Samples
 from monitor.text.blocks import Block, Column, Data, Figure, Points, Table, Text, words
 from monitor.text.numbers import number
+from replay.papers.nonlinear import eight_dof_metrics as metrics
 from replay.papers.nonlinear.eight_dof import DAMAGED, LOSS, DamageStatistics, EightDofStudy
-from replay.papers.nonlinear.eight_dof_metrics import (
-    MODAL,
-    MODAL_SENSORS,
-    SPRINGS,
-    TIME_SENSORS,
-    WINDOW,
-    WORDS,
-    Case,
-    DamageMetric,
-    virtual_test,
-)
+from replay.papers.nonlinear.eight_dof_metrics import Case, DamageMetric
 from replay.pictures import new_drawing
 from replay.validation.ranking import ranking_table
 from sim.fitting.solvers import Solver
@@ -57,12 +48,12 @@ def study_blocks(study: EightDofStudy) -> Iterator[Block]:
     In JSON everything but `seconds` is the same for the same seed and number of runs.
     """
     yield Data(_record(study))
-    modal, in_time = (", ".join(map(str, each)) for each in (MODAL_SENSORS, TIME_SENSORS))
+    modal, in_time = (", ".join(map(str, each)) for each in (metrics.MODAL_SENSORS, metrics.TIME_SENSORS))
     yield Text(
         "Eight masses on a rod, 8192 accelerations in 8 s under a random force on mass 1, noise of 1 % of their "
         f"rms; spring 5 has lost 14 % of its stiffness. Modes of sensors {modal}, histories of sensors {in_time} "
-        f"over {1e3 * (WINDOW - 1) / 1024:.0f} ms. All models but the last of the metrics are linear. Records of "
-        "the paper are not public: these are virtual."
+        f"over {1e3 * (metrics.WINDOW - 1) / 1024:.0f} ms. All models but the last of the metrics are linear. "
+        "Records of the paper are not public: these are virtual."
     )
     yield Figure("eight-dof-records", partial(_responses, study))
     yield Text("Modes identified and of a model; beside each number that of the paper.")
@@ -81,7 +72,7 @@ def study_blocks(study: EightDofStudy) -> Iterator[Block]:
     )
     for case, by_metric in study.damage.items():
         rows = [_damage(metric, found) for metric, found in by_metric.items()]
-        numbers = (Column(title, form=".0f") for title in ("found", "place", "worst", *SPRINGS))
+        numbers = (Column(title, form=".0f") for title in ("found", "place", "worst", *metrics.SPRINGS))
         yield Table(f"{str(case).capitalize()} acting", (words("metric"), *numbers), rows)
     yield Figure("eight-dof-modal-adjustment", partial(_adjustments, study, _MODAL, "Figure 19"))
     rough = DamageMetric.ROUGH
@@ -189,13 +180,13 @@ def _damage(metric: DamageMetric, found: DamageStatistics) -> Sequence[object]:
     tests = len(found.updates)
     losses: list[object] = [found.loss_of(i)[0] for i in range(1, 8)]
     losses[DAMAGED - 1] = _loss(found, 1)
-    return WORDS[metric], f"{found.found}/{tests}", f"{found.placed}/{tests}", found.spring or None, *losses
+    return metrics.WORDS[metric], f"{found.found}/{tests}", f"{found.placed}/{tests}", found.spring or None, *losses
 
 
 def remarks(study: EightDofStudy) -> Iterator[str]:
     """Yield what agrees with the paper and what does not, with the reason."""
     both, friction = study.damage[Case.BOTH], study.damage[Case.FRICTION]
-    modal = [both[metric] for metric in MODAL]
+    modal = [both[metric] for metric in metrics.MODAL]
     tests = len(modal[0].updates)
     stiffer = -float(np.mean([found.loss_of(5)[0] for found in modal]))
     if max(found.found for found in modal) <= (1.0 - _OFTEN) * tests:
@@ -213,7 +204,7 @@ def remarks(study: EightDofStudy) -> Iterator[str]:
             f"{len(Solver)} solvers end at the same springs by the force residue, within {apart:.1g} %: "
             "the metric is at fault, not the search"
         )
-    found = [friction[metric] for metric in MODAL]
+    found = [friction[metric] for metric in metrics.MODAL]
     tests = len(found[0].updates)
     placed = max(each.placed for each in found)
     if placed >= _OFTEN * tests:
@@ -244,7 +235,7 @@ def _loss(found: DamageStatistics, digits: int) -> str:
 
 
 def _responses(study: EightDofStudy) -> Drawing:
-    test = virtual_test(Case.NEITHER, study.seed, damaged=False)
+    test = metrics.virtual_test(Case.NEITHER, study.seed, damaged=False)
     figure = new_drawing(11.0, 5.5, "Figure 5: accelerations of the sound linear chain")
     for axis, sensor in zip(figure.subplots(2, 1, sharex=True, sharey=True), (1, 5), strict=True):
         axis.plot(test.bed.time, test.acceleration[:, sensor - 1], color="tab:blue", linewidth=0.5)
@@ -280,11 +271,11 @@ def _levels(study: EightDofStudy) -> Drawing:
 
 
 def _adjustments(
-    study: EightDofStudy, metrics: tuple[DamageMetric, ...], name: str, last: DamageMetric | None = None
+    study: EightDofStudy, shown: tuple[DamageMetric, ...], name: str, last: DamageMetric | None = None
 ) -> Drawing:
     """Return bars of what the springs have lost: a row for each metric, a column for each case; `last` has one."""
     cases = (Case.FRICTION, Case.BOTH)
-    rows = [*metrics, *([last] if last else [])]
+    rows = [*shown, *([last] if last else [])]
     title = f"Stiffness lost by each spring, as found ({name}); bars: mean of the tests, lines: scatter"
     figure = new_drawing(11.0, 2.6 * len(rows) + 1.0, title)
     grid = figure.subplots(len(rows), len(cases), sharex=True, sharey=True, squeeze=False)
@@ -294,7 +285,7 @@ def _adjustments(
             if found is None:
                 axis.set_axis_off()
                 continue
-            _bars(axis, found, f"{WORDS[metric]}  |  acting: {case}")
+            _bars(axis, found, f"{metrics.WORDS[metric]}  |  acting: {case}")
             axis.plot(
                 [4.6, 5.4], [LOSS, LOSS], color="black", linestyle="--", linewidth=1.2, label=f"truth: {LOSS:g} %"
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -236,14 +235,12 @@ class Update:
     metric : which.
     loss : (7,), of each spring, % of its stiffness; NaN where the update failed.
     fit : None where it failed, and where the forces are unknown.
-    response : the histories under a load of (m, p) parameters, (m, n, s), at the sensors of the time domain.
     problem : why it failed, in words.
     """
 
     metric: DamageMetric
     loss: Samples
     fit: Fit | None
-    response: Callable[[Samples, Samples], Samples] | None
     problem: str = ""
 
     @property
@@ -251,6 +248,11 @@ class Update:
         """Lower and upper of its parameters, (p,) each."""
         assert self.fit is not None
         return _bounds(self.fit.names)
+
+    def response(self, load: Samples, parameters: Samples) -> Samples:
+        """Return the histories under a load of (m, p) parameters, (m, n, s), at the sensors of the time domain."""
+        assert self.fit is not None
+        return _model(load, self.fit.names).histories(parameters)
 
     @property
     def spring(self) -> int:
@@ -263,17 +265,14 @@ def update(metric: DamageMetric, test: VirtualTest, modes: Modes | None = None) 
     try:
         if metric is DamageMetric.UNKNOWN:
             springs = fit_with_unknown_forces(test, WINDOW, RANGE).springs
-            return Update(metric, 100.0 * (1.0 - springs / test.bed.stiffness), None, None)
-        found, response = _modal(metric, test, modes) if metric in MODAL else _in_time(metric, test)
+            return Update(metric, 100.0 * (1.0 - springs / test.bed.stiffness), None)
+        if metric in MODAL:
+            found = fit_modes(metric, identified_modes(test) if modes is None else modes)
+        else:
+            found = _in_time(metric, test)
     except ValueError as problem:
-        return Update(metric, np.full(7, np.nan), None, None, str(problem))
-    loss = 100.0 * (1.0 - found.parameters[:7] / test.bed.stiffness)
-    return Update(metric, loss, found, response)
-
-
-def springs_of(found: Update, test: VirtualTest) -> Samples:
-    """Return the updated springs, (7,) N/m."""
-    return test.bed.stiffness * (1.0 - found.loss / 100.0)
+        return Update(metric, np.full(7, np.nan), None, str(problem))
+    return Update(metric, 100.0 * (1.0 - found.parameters[:7] / test.bed.stiffness), found)
 
 
 def fit_modes(
@@ -293,16 +292,7 @@ def fit_modes(
     return fit(residue, residue.observed, np.array(starts), solver=solver)
 
 
-def _modal(
-    metric: DamageMetric, test: VirtualTest, modes: Modes | None
-) -> tuple[Fit, Callable[[Samples, Samples], Samples]]:
-    def response(load: Samples, parameters: Samples) -> Samples:
-        return _model(load, SPRINGS).histories(parameters)
-
-    return fit_modes(metric, identified_modes(test) if modes is None else modes), response
-
-
-def _in_time(metric: DamageMetric, test: VirtualTest) -> tuple[Fit, Callable[[Samples, Samples], Samples]]:
+def _in_time(metric: DamageMetric, test: VirtualTest) -> Fit:
     rough = metric is DamageMetric.ROUGH
     free = (*SPRINGS, *(tuple(_UNKNOWN) if rough else ("c",)))
     model = _model(test.load[:WINDOW], free)
@@ -311,12 +301,7 @@ def _in_time(metric: DamageMetric, test: VirtualTest) -> tuple[Fit, Callable[[Sa
     correlated = Correlated(model, compared)
     start = np.concatenate([np.full(7, test.bed.stiffness), [_UNKNOWN[name][0] for name in free[7:]]])
     limits: dict[str, Any] = {"precision": _PRECISION, "most_iterations": _MOST_STEPS} if rough else {}
-    found = fit(correlated, compared.observed, start, **limits)
-
-    def response(load: Samples, parameters: Samples) -> Samples:
-        return _model(load, free).histories(parameters)
-
-    return found, response
+    return fit(correlated, compared.observed, start, **limits)
 
 
 def _bounds(free: tuple[str, ...]) -> tuple[Samples, Samples]:

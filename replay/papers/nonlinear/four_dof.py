@@ -13,21 +13,8 @@ from monitor.messages.blocks import Samples
 from monitor.text.blocks import Block, Column, Data, Figure, Table, Text, Tone, words
 from monitor.text.numbers import DASH, number
 from replay import Progress
-from replay.papers.nonlinear.four_dof_fits import (
-    REDUCTIONS,
-    SENSORS,
-    SPRINGS,
-    ForceLaw,
-    FourMassRecord,
-    JointEstimate,
-    StiffnessFit,
-    fit_reduced,
-    fit_stiffness,
-    identify_jointly,
-    principal_components,
-    recover_law,
-    simulate_record,
-)
+from replay.papers.nonlinear import four_dof_fits as fits
+from replay.papers.nonlinear.four_dof_fits import FourMassRecord, StiffnessFit
 from replay.pictures import new_drawing
 
 if TYPE_CHECKING:
@@ -62,8 +49,8 @@ class FourMassStudy:
     seed: int
     record: FourMassRecord
     parametric: tuple[StiffnessFit, ...]
-    joint: tuple[JointEstimate, ...]
-    laws: tuple[ForceLaw, ...]
+    joint: tuple[fits.JointEstimate, ...]
+    laws: tuple[fits.ForceLaw, ...]
     confirmed: StiffnessFit
     variants: tuple[tuple[Way, Samples], ...]
 
@@ -83,23 +70,24 @@ def identify_four_masses(runs: int, seed: int, progress: Progress) -> FourMassSt
     """
     if not 1 <= runs <= _MOST_RUNS:
         raise ValueError(f"--runs {runs}: give 1 to {_MOST_RUNS}")
-    records = [simulate_record(seed, run) for run in range(runs)]
+    records = [fits.simulate_record(seed, run) for run in range(runs)]
     # kernels are compiled, or read from their cache
-    fit_stiffness(records[0])
-    identify_jointly(records[0])
+    fits.fit_stiffness(records[0])
+    fits.identify_jointly(records[0])
     parametric, joint = [], []
     for run, record in enumerate(records):
-        parametric.append(fit_stiffness(record))
-        joint.append(identify_jointly(record))
+        parametric.append(fits.fit_stiffness(record))
+        joint.append(fits.identify_jointly(record))
         progress("records", run + 1, runs)
+    laws = tuple(fits.recover_law(records[0], held) for held in _HELD)
     number = min(runs, _VARIANT_RUNS)
     variants = []
     for done, way in enumerate(_WAYS):
         variants.append((way, np.array([way.percent(seed, run) for run in range(number)])))
         progress("variants", done + 1, len(_WAYS))
     return FourMassStudy(
-        seed, records[0], tuple(parametric), tuple(joint), tuple(recover_law(records[0], held) for held in _HELD),
-        fit_stiffness(records[0], free=(*SPRINGS, "alpha1")), tuple(variants),
+        seed, records[0], tuple(parametric), tuple(joint), laws,
+        fits.fit_stiffness(records[0], free=(*fits.SPRINGS, "alpha1")), tuple(variants),
     )  # fmt: skip
 
 
@@ -108,15 +96,15 @@ class Way(NamedTuple):
 
     features: str
     law: str
-    identify: Callable[[FourMassRecord], StiffnessFit | JointEstimate]
+    identify: Callable[[FourMassRecord], StiffnessFit | fits.JointEstimate]
     noise: float = 0.01
-    sensors: tuple[int, ...] = SENSORS
+    sensors: tuple[int, ...] = fits.SENSORS
     band: float | None = None
 
     def percent(self, seed: int, run: int) -> Samples:
         """Return the stiffnesses of a record, (4,)."""
         return self.identify(
-            simulate_record(seed, run, noise=self.noise, sensors=self.sensors, band=self.band)
+            fits.simulate_record(seed, run, noise=self.noise, sensors=self.sensors, band=self.band)
         ).percent
 
 
@@ -124,14 +112,17 @@ KNOWN, _UNKNOWN = "known", "unknown"
 
 
 _WAYS = (
-    *(Way("histories", KNOWN, fit_stiffness, noise) for noise in (0.01, 0.05, 0.2)),
-    *(Way("histories", KNOWN, fit_stiffness, sensors=sensors) for sensors in ((1, 4), (4,))),
-    *(Way("components", KNOWN, partial(fit_stiffness, metric=principal_components), noise) for noise in (0.01, 0.2)),
-    Way("histories", "ignored", partial(fit_stiffness, cubic_known=False)),
-    *(Way("likelihood", _UNKNOWN, identify_jointly, noise) for noise in (0.05, 0.2)),
-    Way("likelihood", _UNKNOWN, identify_jointly, sensors=(3, 4)),
-    *(Way(name, KNOWN, partial(fit_reduced, reduction=name)) for name in REDUCTIONS),
-    Way(f"SEREP below {_BAND:g} Hz", KNOWN, partial(fit_reduced, reduction="SEREP"), band=_BAND),
+    *(Way("histories", KNOWN, fits.fit_stiffness, noise) for noise in (0.01, 0.05, 0.2)),
+    *(Way("histories", KNOWN, fits.fit_stiffness, sensors=sensors) for sensors in ((1, 4), (4,))),
+    *(
+        Way("components", KNOWN, partial(fits.fit_stiffness, metric=fits.principal_components), noise)
+        for noise in (0.01, 0.2)
+    ),
+    Way("histories", "ignored", partial(fits.fit_stiffness, cubic_known=False)),
+    *(Way("likelihood", _UNKNOWN, fits.identify_jointly, noise) for noise in (0.05, 0.2)),
+    Way("likelihood", _UNKNOWN, fits.identify_jointly, sensors=(3, 4)),
+    *(Way(name, KNOWN, partial(fits.fit_reduced, reduction=name)) for name in fits.REDUCTIONS),
+    Way(f"SEREP below {_BAND:g} Hz", KNOWN, partial(fits.fit_reduced, reduction="SEREP"), band=_BAND),
 )
 
 
@@ -233,7 +224,7 @@ def _linear(study: FourMassStudy, held: float) -> float:
     )
 
 
-def _estimates(study: FourMassStudy, found: Sequence[StiffnessFit] | Sequence[JointEstimate]) -> dict[str, Any]:
+def _estimates(study: FourMassStudy, found: Sequence[StiffnessFit] | Sequence[fits.JointEstimate]) -> dict[str, Any]:
     percent, errors = _stacked(found)
     return {
         "stiffness_percent": _named(percent.mean(axis=0)),
@@ -244,7 +235,7 @@ def _estimates(study: FourMassStudy, found: Sequence[StiffnessFit] | Sequence[Jo
     }
 
 
-def _stacked(found: Sequence[StiffnessFit] | Sequence[JointEstimate]) -> tuple[Samples, Samples]:
+def _stacked(found: Sequence[StiffnessFit] | Sequence[fits.JointEstimate]) -> tuple[Samples, Samples]:
     """Return estimates and standard errors, (runs, 4) each."""
     return np.array([each.percent for each in found]), np.array([each.standard_errors for each in found])
 
@@ -261,7 +252,7 @@ def _coverage(study: FourMassStudy, percent: Samples, errors: Samples) -> Sample
 
 
 def _named(values: Samples) -> dict[str, float]:
-    return dict(zip(SPRINGS, np.asarray(values).tolist(), strict=True))
+    return dict(zip(fits.SPRINGS, np.asarray(values).tolist(), strict=True))
 
 
 def _found(study: FourMassStudy) -> Table:
@@ -274,11 +265,13 @@ def _found(study: FourMassStudy) -> Table:
         ".2f"), f"{confirmed.seconds:.2g} s"), ("", "standard error", *_cells(confirmed.standard_errors[:4], ".3f"),
         ""),
     ]  # fmt: skip
-    return Table("Stiffnesses found", (words("cubic spring"), words(), *map(Column, (*SPRINGS, "one takes"))), rows)
+    return Table(
+        "Stiffnesses found", (words("cubic spring"), words(), *map(Column, (*fits.SPRINGS, "one takes"))), rows
+    )
 
 
 def _of_records(
-    study: FourMassStudy, name: str, found: Sequence[StiffnessFit] | Sequence[JointEstimate]
+    study: FourMassStudy, name: str, found: Sequence[StiffnessFit] | Sequence[fits.JointEstimate]
 ) -> Iterator[Sequence[object]]:
     """Yield the rows of one way to find stiffnesses."""
     percent, errors = _stacked(found)
@@ -321,7 +314,7 @@ def _variants(study: FourMassStudy) -> Table:
         rows.append((features, ", ".join(map(str, way.sensors)), f"{100.0 * way.noise:g} %", *cells))
     return Table(
         "Features, sensors, noise and reduced models",
-        (words("features"), words("sensors"), words("noise"), *map(Column, SPRINGS)),
+        (words("features"), words("sensors"), words("noise"), *map(Column, fits.SPRINGS)),
         rows,
         f"Mean ± sd of {n} record{'s' * (n > 1)}; the cubic law is known, or ignored or unknown where that is added.",
     )

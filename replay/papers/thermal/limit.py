@@ -72,10 +72,8 @@ def limit_state(*, sloped: bool) -> LimitState:
     capacities, to_capacity = _nodes(CAPACITIES, _DEGREE_CAPACITY)
     test = configurations()[APPLICATION]
 
-    def front_of_constant(k: Samples) -> Samples:
-        return np.asarray(series_temperature(test, LIMIT_TIME, k, capacities)[0])
-
-    constant = _critical(front_of_constant, np.full(len(capacities), _LEAST), np.full(len(capacities), _MOST))
+    ends = np.full(len(capacities), _LEAST), np.full(len(capacities), _MOST)
+    constant = _critical(lambda k: series_temperature(test, LIMIT_TIME, k, capacities)[0], *ends)
     if not sloped:
         return LimitState((to_capacity @ (1.0 / constant))[:, None], sloped)
     slopes, to_slope = _nodes(SLOPES, _DEGREE_SLOPE)

@@ -54,20 +54,9 @@ def paei_in_noise(seed: int = 1) -> tuple[NoisyPhase, ...]:
             (2, n, RUNS)
         )
         for name, ratio, phase, reported in _read(case.sample_rate, x_c, x_m):
-            found.append(
-                NoisyPhase(
-                    name,
-                    noise,
-                    noise / amplitude,
-                    float(case.true_phase[0]),
-                    float(phase.mean()),
-                    float(phase.std()),
-                    reported,
-                    float(case.true_ratio[0]),
-                    float(ratio.mean()),
-                    float(ratio.std()),
-                )
-            )
+            of_phase = case.true_phase[0], phase.mean(), phase.std(), reported
+            of_ratio = case.true_ratio[0], ratio.mean(), ratio.std()
+            found.append(NoisyPhase(name, noise, noise / amplitude, *map(float, (*of_phase, *of_ratio))))
     return tuple(found)
 
 

@@ -66,16 +66,12 @@ def plot_indicators(axis: Axes, study: CaseStudy, quantity: str, factor: float, 
             shown += [values[np.isfinite(values)] + np.nanmedian(doubt) * side for side in (-1.0, 1.0)]
         shown.append(values[np.isfinite(values)])
     axis.set(xlabel="time [s]", ylabel=label, xlim=(case.time[0], case.time[-1]))
-    _frame(axis, np.concatenate(shown))
-
-
-def _frame(axis: Axes, values: Samples) -> None:
-    """Show the middle 96 % of the values with some room around them: a switch may throw a few far out."""
-    if not len(values):
-        return
-    low, high = np.percentile(values, [2.0, 98.0])
-    room = max(0.4 * (high - low), 0.02 * max(abs(low), abs(high)), 1e-9)
-    axis.set_ylim(low - room, high + room)
+    known = np.concatenate(shown)
+    if len(known):
+        # the middle 96 % with some room around them: a switch may throw a few far out
+        low, high = np.percentile(known, [2.0, 98.0])
+        room = max(0.4 * (high - low), 0.02 * max(abs(low), abs(high)), 1e-9)
+        axis.set_ylim(low - room, high + room)
 
 
 def details(study: CaseStudy) -> Drawing:
@@ -83,7 +79,10 @@ def details(study: CaseStudy) -> Drawing:
     places = _PLACES.get(study.case.name, ())
     figure = _new_drawing(6.4 if places else 3.6, f"Case ({study.case.name}): {study.case.title}, in detail")
     axes = figure.subplots(2 if places else 1, 3, squeeze=False)
-    _hysteresis(axes[0, 0], study)
+    assert study.case.force is not None
+    axes[0, 0].plot(1e3 * study.case.measured, 1e-3 * study.case.force, color="tab:brown", linewidth=0.8)
+    axes[0, 0].set(xlabel="measured displacement [mm]", ylabel="restoring force [kN]")
+    axes[0, 0].set_title("specimen", fontsize="medium")
     plot_indicators(axes[0, 1], study, "amplitude_error", 1e3, "[mm]")
     axes[0, 1].set_title("amplitude error, < 0: overshoot", fontsize="medium")
     _legend_above(axes[0, 1])
@@ -114,14 +113,6 @@ def inclination(x_c: Samples, x_m: Samples, n_window: int) -> Samples:
     return found
 
 
-def _hysteresis(axis: Axes, study: CaseStudy) -> None:
-    case = study.case
-    assert case.force is not None
-    axis.plot(1e3 * case.measured, 1e-3 * case.force, color="tab:brown", linewidth=0.8)
-    axis.set(xlabel="measured displacement [mm]", ylabel="restoring force [kN]")
-    axis.set_title("specimen", fontsize="medium")
-
-
 def _inclination(axis: Axes, study: CaseStudy) -> None:
     case = study.case
     n_window = round(study.assessment.settings.window * case.sample_rate)
@@ -145,7 +136,8 @@ def _legend_above(axis: Axes) -> None:
 
 def _enlarged_signals(axis: Axes, study: CaseStudy, place: float) -> None:
     case = study.case
-    middle = _peak(study, place)
+    about = np.flatnonzero(np.abs(case.time - place) <= 0.25 / case.frequency)
+    middle = about[np.argmax(np.abs(case.command[about]))]
     near = np.abs(case.time - case.time[middle]) <= _REACH
     for signal, mark, label in ((case.command, "-", "command"), (case.measured, ".--", "measured")):
         axis.plot(case.time[near], 1e3 * signal[near], mark, markersize=3.0, linewidth=1.0, label=label)
@@ -179,13 +171,6 @@ def _enlarged_subspace(axis: Axes, study: CaseStudy, place: float) -> None:
     axis.axhline(0.0, color="0.6", linewidth=0.8)
     axis.set(xlabel="command [mm]", ylabel="measured - command [mm]")
     axis.set_title(f"the cycle about {place:g} s", fontsize="medium")
-
-
-def _peak(study: CaseStudy, place: float) -> int:
-    """Return the sample at which the command is largest within a quarter of a cycle."""
-    case = study.case
-    near = np.flatnonzero(np.abs(case.time - place) <= 0.25 / case.frequency)
-    return int(near[np.argmax(np.abs(case.command[near]))])
 
 
 def case_overview(study: CaseStudy) -> Drawing:

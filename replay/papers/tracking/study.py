@@ -158,16 +158,10 @@ def _accuracies(case: TrackingCase, found: Assessment) -> Iterator[IndicatorAccu
         if not good.any():
             yield IndicatorAccuracy(column.name, column.unit, *[np.nan] * 5)
             continue
-        error = values[good] - truth[rows][good]
-        yield IndicatorAccuracy(
-            column.name,
-            column.unit,
-            float(truth[rows][good].mean()),
-            float(values[good].mean()),
-            float(values[good].std()),
-            float(np.sqrt(np.mean(error**2))),
-            float(np.abs(error).max()),
-        )
+        known, values = truth[rows][good], values[good]
+        error = values - known
+        moments = known.mean(), values.mean(), values.std(), np.sqrt(np.mean(error**2)), np.abs(error).max()
+        yield IndicatorAccuracy(column.name, column.unit, *map(float, moments))
 
 
 def _unchanged(truth: Samples, n_window: int) -> NDArray[np.bool_]:
