@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from gui.wording.event_text import Level, severity_level, severity_shape, severity_word, value_name
+from gui.wording.event_text import severity_level, severity_shape, severity_word, value_name
+from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
 
 _ASIDE = {AlarmState.NOT_JUDGED: 2, AlarmState.SHELVED: 3, AlarmState.OUT_OF_SERVICE: 4, AlarmState.NORMAL: 5}

@@ -10,7 +10,8 @@ from gui.model.alarms import AlarmSummary
 from gui.model.history import History
 from gui.model.loaded_recording import LoadedRecording
 from gui.model.service_state import RECORDED, ServiceState
-from gui.wording.event_text import NOT_JUDGED_SHAPE, Level
+from gui.wording.event_text import NOT_JUDGED_SHAPE
+from gui.wording.level import Level
 from monitor.messages.health import LONGEST_UNWRITTEN, Health
 from monitor.text.numbers import bytes_text, count, duration_text, instant_text, percent
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from gui.wording.event_text import NOT_JUDGED_SHAPE, Level
+from gui.wording.event_text import NOT_JUDGED_SHAPE
+from gui.wording.level import Level
 from monitor.messages.recordings import NO_RESULTS, RunRow
 from monitor.text.numbers import DASH, bytes_text, clock_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.messages.health import LONGEST_UNWRITTEN, Health
 
 SILENCE = 2.4

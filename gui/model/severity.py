@@ -13,7 +13,6 @@ from gui.model.alarms import DisplayLimits, most_severe
 from gui.model.results import ResultHistory
 from gui.wording.event_text import (
     NOT_JUDGED_SHAPE,
-    Level,
     alarm_value,
     normal_range,
     severity_level,
@@ -21,6 +20,7 @@ from gui.wording.event_text import (
     severity_word,
     value_name,
 )
+from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmState, Severity
 from monitor.messages.blocks import Samples
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.messages.headline import HEADLINE, LABELS, is_right
 from monitor.messages.reasons import reason_word
 

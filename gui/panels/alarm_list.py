@@ -285,10 +285,10 @@ class AlarmList(QWidget):
         self.acknowledge_all.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.normal = QAction("normal alarms", self, checkable=True)
         fill(QVBoxLayout(self), self.view, margins=(0, 0, 0, 0))
-        self.acknowledge.triggered.connect(lambda: self._request(AcknowledgeRequest))
+        self.acknowledge.triggered.connect(self._acknowledge)
         self.acknowledge_all.clicked.connect(self.acknowledge_all_alarms)
         self.shelve.triggered.connect(self._shelve)
-        self.reset.triggered.connect(lambda: self._request(ResetRequest))
+        self.reset.triggered.connect(self._reset)
         self.limits.triggered.connect(self._edit_limits)
         self.normal.toggled.connect(self.table.show_normal)
         self.view.action_requested.connect(self._act)
@@ -346,6 +346,12 @@ class AlarmList(QWidget):
     def _edit_limits(self) -> None:
         if self.view.alarm is not None:
             self.limits_requested.emit(self.view.alarm.name)
+
+    def _acknowledge(self) -> None:
+        self._request(AcknowledgeRequest)
+
+    def _reset(self) -> None:
+        self._request(ResetRequest)
 
     def _request(self, kind: type[AcknowledgeRequest | ResetRequest]) -> None:
         if self.view.alarm is not None:

@@ -14,7 +14,7 @@ from gui.widgets.layout import fill
 from gui.widgets.lists import Index, ListModel, set_list_style
 from gui.widgets.painting import ElidedLabel
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.text.numbers import number, plus_minus
 
 _TOLERANCE, _VERDICT = 4, 5

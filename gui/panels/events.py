@@ -31,7 +31,8 @@ from gui.widgets.lists import ListModel, ListView, row_text
 from gui.widgets.menus import MenuEntry, show_context_menu
 from gui.widgets.painting import PlainLabel, font_like
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import Level, event_level, event_sentence, kind_name, kind_shape
+from gui.wording.event_text import event_level, event_sentence, kind_name, kind_shape
+from gui.wording.level import Level
 from monitor.messages.blocks import EventKind
 from monitor.text.numbers import count, instant_text
 

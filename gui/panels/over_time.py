@@ -246,7 +246,8 @@ class TimePanel(Panel):
     def rows_data(self, history: History, left: float, right: float) -> tuple[RowData | None, ...]:
         """Return the data of all rows of the stack; None for those that are not visible."""
         rows, seen = self.stack.rows, self.stack.seen
-        found = dict(zip(seen, self.visible_data(history, [rows[i] for i in seen], left, right), strict=False))
+        data = self.visible_data(history, [rows[i] for i in seen], left, right)
+        found = dict(zip(seen, data, strict=bool(data)))
         return tuple(found.get(i) for i in range(len(rows)))
 
     def reader(self, history: History) -> Reader:  # noqa: ARG002 - for subclasses

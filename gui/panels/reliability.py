@@ -18,7 +18,7 @@ from gui.plots.time.rows import CurveStyle, Interval, PlotRow, Reader, RowData, 
 from gui.plots.view import View
 from gui.widgets.painting import plain_tip
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.messages.blocks import EventKind
 
 _COLUMN = "reliability_decision"

@@ -14,7 +14,7 @@ from gui.panels.tile_content import TileContent, TileValue
 from gui.plots.value_axis import MINUS
 from gui.widgets.painting import painting, plain_tip
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 
 _MIN_FONT = 6
 """Minimum font size, px."""

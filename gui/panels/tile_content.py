@@ -12,7 +12,8 @@ from gui.model.history import History
 from gui.model.severity import NO_LIMITS, ActuatorSeverity, alarm_severity, amplitude_percent, limit_severity
 from gui.model.tracking_status import NO_VALUE, Status, contradiction_mark, decision_status, tracking_status
 from gui.panels.base import PanelInstant
-from gui.wording.event_text import NOT_JUDGED_SHAPE, Level
+from gui.wording.event_text import NOT_JUDGED_SHAPE
+from gui.wording.level import Level
 from monitor.messages.alarms import Alarm
 from monitor.messages.headline import LABELS, QUANTITIES, first_indicator, read_headline
 from monitor.messages.reasons import reason_word

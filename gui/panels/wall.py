@@ -11,7 +11,8 @@ from gui.panels.tiles import TilesPanel
 from gui.plots.value_axis import MINUS
 from gui.widgets.painting import painting
 from gui.widgets.theme import level_colour
-from gui.wording.event_text import NOT_JUDGED_SHAPE, Level
+from gui.wording.event_text import NOT_JUDGED_SHAPE
+from gui.wording.level import Level
 
 _WIDTH, _HEIGHT = 6.4, 2.75  # of a cell, in units of the font size of its number
 _FIRST = 0.62  # share of the width for the delay; the amplitude is beside it

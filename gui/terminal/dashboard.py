@@ -23,7 +23,6 @@ from gui.model.results import ResultHistory
 from gui.model.tracking_status import Status, contradiction_mark, decision_status, tracking_status
 from gui.wording.event_text import (
     NOT_JUDGED_SHAPE,
-    Level,
     alarm_line,
     alarm_source,
     event_level,
@@ -35,6 +34,7 @@ from gui.wording.event_text import (
     since_text,
     state_text,
 )
+from gui.wording.level import Level
 from monitor.catalogue import RATIO_UNIT, display_unit, outputs_by_name
 from monitor.messages.alarms import Alarm, AlarmState
 from monitor.messages.headline import HEADLINE, LABELS, HeadlineValues, first_indicator, label_of, read_headline

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 
 Choice = Literal["system", "light", "dark"]
 

@@ -30,7 +30,6 @@ from gui.sources.processes.player import ReplayControl
 from gui.sources.processes.session import SourceSpec
 from gui.window.action_table import SIMULATIONS
 from gui.window.bindings import PlotFocus, bind_panels, bind_play_head, bind_replay, bind_view, seek
-from gui.window.comparison import ComparedFile, ComparisonController, RunsController
 from gui.window.derived_channels import DerivedChannelController
 from gui.window.export import ExportController, ReportController
 from gui.window.help import CommandPalette, PaletteEntry, ShortcutDialog, show_about, show_documentation
@@ -38,6 +37,7 @@ from gui.window.launch import VIEW, LaunchOptions
 from gui.window.layout_controller import LayoutController, OperatorMode
 from gui.window.limit_requests import LimitController
 from gui.window.preferences import SettingsController
+from gui.window.runs import ComparedFile, ComparisonController, RunsController
 from gui.window.saved_views import ViewController
 from gui.window.service_connection import ServiceConnection
 from gui.window.service_requests import AlarmController, NoteController

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QListWidget, QPushButton, QVB
 from gui.widgets.layout import fill
 from gui.widgets.painting import ElidedLabel, PlainLabel
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.text.numbers import instant_text
 
 MAX_LOGGED = 100

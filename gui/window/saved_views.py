@@ -20,9 +20,9 @@ from gui.plots.value_axis import Bounds
 from gui.sources.processes.recording import JOIN, OpenRecording, n_files, parts_of
 from gui.sources.processes.session import SourceSpec
 from gui.widgets.menus import ask_path
-from gui.window.comparison import ComparedFile, ComparisonController
 from gui.window.launch import VIEW
 from gui.window.layout_controller import LayoutController
+from gui.window.runs import ComparedFile, ComparisonController
 from gui.window.source_controller import SourceController
 from gui.window.window import Controller, MainWindow
 from monitor.messages.requests import NoteRequest

@@ -11,7 +11,7 @@ from gui.plots.view import View
 from gui.widgets.painting import PlainLabel, font_like
 from gui.widgets.theme import Theme, level_colour
 from gui.window.actions import Actions
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.text.numbers import duration_text
 
 _SPANS = (1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0, 3600.0)

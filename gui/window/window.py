@@ -38,12 +38,12 @@ from gui.widgets.painting import PlainLabel
 from gui.widgets.theme import Theme
 from gui.window.action_table import ACTIONS, simulation_actions
 from gui.window.actions import Actions
-from gui.window.alarm_banner import AlarmBanner, HealthStrip
 from gui.window.notification_bar import NotificationBar
 from gui.window.panel_docks import PanelDocks
 from gui.window.service_connection import ServiceConnection
+from gui.window.status_bars import AlarmBanner, HealthStrip
 from gui.window.view_bar import ViewBar
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.messages.requests import MAX_NOTE
 
 

@@ -1,13 +1,13 @@
-"""Levels, alarms and events as text: severity, source, value and limit, state; kind and sentence of an event."""
+"""Alarms and events as text: severity, source, value and limit, state; kind and sentence of an event."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from enum import StrEnum
 
 from msgspec.structs import replace
 
+from gui.wording.level import Level
 from gui.wording.quantity_names import QUANTITIES
 from monitor.catalogue import display_unit
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, LimitChange, Severity, Transition
@@ -15,17 +15,6 @@ from monitor.messages.blocks import Event, EventKind
 from monitor.messages.headline import HEADLINE, LABELS
 from monitor.messages.headline import QUANTITIES as HEADLINE_QUANTITIES
 from monitor.text.numbers import DASH, bytes_text, count, duration_text, instant_text
-
-
-class Level(StrEnum):
-    """From unimportant to what needs action."""
-
-    NONE = "none"
-    GOOD = "good"
-    INFO = "info"
-    WARN = "warn"
-    BAD = "bad"
-
 
 _SEVERITY_SHAPES = {Severity.TRIP: "■", Severity.WARN: "▲"}
 NOT_JUDGED_SHAPE = "⊘"

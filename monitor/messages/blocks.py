@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -215,7 +215,7 @@ class ResultStream:
     columns: tuple[Column, ...]
 
     @cached_property
-    def places(self) -> dict[str, dict[str, int]]:
+    def places(self) -> Mapping[str, Mapping[str, int]]:
         """Number of each column, by actuator and name."""
         found: dict[str, dict[str, int]] = {}
         for place, column in enumerate(self.columns):

@@ -17,8 +17,8 @@ from monitor.wire.sender_run import OWN_RIG
 
 _LEAST_ROWS = 8
 _ROUGHER, _UNEVEN = 10.0, 4.0  # times, beyond which one reading of a payload is rough and differences are uneven
-_SURE = 8  # blocks that are rough by rows
-_ALTERNATES, _AT_ONCE = 3, 1.0  # returns of the connection before the newest, each within so many s
+_SURE = 8  # blocks in a row that are rough by rows
+_ALTERNATES, _AT_ONCE = 3, 1.0  # changes to a connection that was heard within so many s, in a row
 _TRANSPOSED = "the payloads are smooth channel after channel, not row after row: transpose them before they are sent"
 _SECOND = f"a second sender, by its connection, sends as the same rig: its samples are late or repeated, {OWN_RIG}"
 
@@ -29,8 +29,8 @@ class NativeSender:
     def __init__(self) -> None:
         self._declared: Stream | None = None
         self._newest: Hashable = None
-        self._former: Hashable = None
-        self._heard = self._former_heard = math.nan
+        self._heard = math.nan
+        self._others: dict[Hashable, float] = {}  # connections before the newest, and when each was heard, s
         self._returns = 0
 
     def accept(
@@ -65,20 +65,25 @@ class NativeSender:
         return (*(Event(EventKind.CONTRADICTION, block.time, block.index, 0, each) for each in problems), block)
 
     def _second_sender(self, origin: Hashable, arrived: float) -> list[str]:
-        """Say once that two connections take turns; the number of a closed one may be another's later."""
-        returns = origin == self._former and arrived - self._former_heard < _AT_ONCE
-        self._former, self._former_heard, self._newest = self._newest, self._heard, origin
-        self._returns += returns
-        return [_SECOND] if returns and self._returns == _ALTERNATES else []
+        """Say once that connections take turns; the number of a closed one may be another's later."""
+        self._others[self._newest] = self._heard
+        self._others = {other: heard for other, heard in self._others.items() if arrived - heard < _AT_ONCE}
+        self._returns = self._returns + 1 if origin in self._others else 0
+        self._newest = origin
+        return [_SECOND] if self._returns == _ALTERNATES else []
 
     def _order(self, samples: Samples) -> list[str]:
         """Say once that the samples are in the order of channels; a block that is smooth by rows ends the search."""
-        with np.errstate(all="ignore"):
+        if not np.isfinite(samples).all():
+            return []
+        with np.errstate(over="ignore", invalid="ignore"):
             by_rows, by_channels = _roughness(samples), _roughness(samples.reshape(samples.shape[::-1]).T)
             if by_channels > _ROUGHER * by_rows:
                 self._rough = -1
             elif by_rows > _ROUGHER * by_channels and _is_even(samples):
                 self._rough += 1
+            else:
+                self._rough = 0
         if self._rough < _SURE:
             return []
         self._rough = -1
@@ -87,7 +92,7 @@ class NativeSender:
 
 def _roughness(samples: Samples) -> float:
     """Return the sum of squared second differences of (n_samples, n_channels)."""
-    return float(np.nansum(np.diff(samples, 2, axis=0) ** 2))
+    return float(np.sum(np.diff(samples, 2, axis=0) ** 2))
 
 
 def _is_even(samples: Samples) -> bool:
@@ -97,7 +102,7 @@ def _is_even(samples: Samples) -> bool:
     squares = np.diff(samples.ravel()) ** 2
     inside = place % rows != 0  # of one channel, if channel comes after channel
     between = inside & (place % channels == 0)  # none where a row's end is always a channel's, too
-    return bool(between.any() and np.nanmean(squares[between]) <= _UNEVEN * np.nanmean(squares[inside]))
+    return bool(between.any() and squares[between].mean() <= _UNEVEN * squares[inside].mean())
 
 
 _SUCCEEDS, _REFUSED_SUCCEEDS = 0.25, 1.0  # s of samples, without one of the sender before

@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise ValueError(f"--picture {arguments.picture}: {reason}") from problem
     for note in found.notes:
         print(note, file=sys.stderr)
-    show(validation_blocks(found), report_console(110, wrap=True), as_json=arguments.json)
+    show(list(validation_blocks(found)), report_console(110, wrap=True), as_json=arguments.json)
     return 0
 
 

@@ -119,6 +119,15 @@ def test_a_loose_key_fails_and_nothing_is_bound_or_heard_without_it(warm_kernels
     assert said["rig"] == [("warn", "not checked, nor any endpoint bound, until the keys are valid")]
 
 
+def test_an_ensemble_that_cannot_be_read_fails(warm_kernels, capsys, rig, tmp_path):
+    path = tmp_path / "model.npz"
+    path.write_bytes(b"no ensemble")
+    code, said = checked(capsys, "--connect", rig, "--ensemble", path, "--response", "x.measured")
+    assert code == 2
+    assert said["model"][0][0] == "fail"
+    assert "rig" in said and "results" in said
+
+
 def test_json_alone_is_a_mistake(capsys):
     assert main(["monitor", "--json"]) == 2
     assert capsys.readouterr().err == "synchroscope monitor: --json goes with --check\n"

@@ -166,6 +166,7 @@ def test_a_stream_that_does_not_fit_is_told_and_the_indicators_go_on(start, beam
         (("--ensemble", "BEAM", *ASKED, "--policy", "absolute"), "reliability.tolerance: tolerance 16%"),
     ],
 )
+@pytest.mark.timeout(60)  # what is accepted by mistake would run on
 def test_settings_that_cannot_be_used_end_it_with_one_line(beam, capsys, words, told) -> None:
     assert main(["monitor", *(str(beam) if word == "BEAM" else word for word in words)]) == 2
     # what is wrong with a file is found while it is read, and that is said first

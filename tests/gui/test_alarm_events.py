@@ -7,7 +7,8 @@ from PySide6.QtGui import QColor
 
 from gui.sources.replay_bar.overview import RunPicture
 from gui.widgets.theme import DARK, LIGHT
-from gui.wording.event_text import Level, event_level, event_sentence
+from gui.wording.event_text import event_level, event_sentence
+from gui.wording.level import Level
 from monitor.messages.alarms import AlarmAction, AlarmState, LimitChange, Severity, Transition
 from monitor.messages.blocks import Event, EventKind
 from monitor.messages.recordings import Description, RecordedEvent

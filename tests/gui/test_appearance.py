@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QInputDialog, QTextBrowser
 from gui.model.receiver import ReceivedMessages
 from gui.panels.wall import WallPanel
 from gui.widgets.theme import DARK, LIGHT, Theme, level_colour
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from tests.gui.panels.tile_rig import RECEIVING, history_of, tiles
 from tests.gui.shown import show_panel

@@ -17,8 +17,8 @@ from gui.panels.catalogue import GroupPanel
 from gui.panels.histories import HistoriesPanel
 from gui.plots.view import View
 from gui.widgets.theme import LIGHT
-from gui.window.alarm_banner import HealthStrip
 from gui.window.panel_docks import PanelDocks
+from gui.window.status_bars import HealthStrip
 from monitor.messages.blocks import (
     Channel,
     Column,

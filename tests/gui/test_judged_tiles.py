@@ -15,7 +15,7 @@ from gui.panels.base import panel_instant
 from gui.panels.tile_content import actuator_content
 from gui.panels.tiles import TilesPanel
 from gui.panels.wall import WallPanel
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.alarms.monitor import AlarmMonitor
 from monitor.config import AlarmSettings, LimitSettings
 from monitor.messages.alarms import AlarmReport

@@ -452,7 +452,7 @@ def test_operator_mode_sends_no_limits(live, limits_of):
 
 def test_the_sound_is_off_until_the_settings_have_it_and_ends_with_the_acknowledgement(live, rig, monkeypatch):
     sounded = []
-    monkeypatch.setattr("gui.window.alarm_banner.QApplication.beep", lambda: sounded.append(1))
+    monkeypatch.setattr("gui.window.status_bars.QApplication.beep", lambda: sounded.append(1))
     be_late(live, rig, "south", 0.030)
     live.until(lambda: state_of(live, SOUTH) is S.UNACKNOWLEDGED)
     live.ticks(5)

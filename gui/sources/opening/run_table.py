@@ -21,7 +21,7 @@ from gui.model.run_catalogue import (
 )
 from gui.widgets.lists import Index, ListModel, ListView
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.messages.recordings import RunRow
 
 START, NAME, OUTCOME, _DURATION, _WORST, ALARMS, NOTES, _SIZE = range(len(COLUMNS))

@@ -145,10 +145,10 @@ class FaultBar(QWidget):
             WidgetRow(PlainLabel("Faults"), *self.switches.values(), *buttons, self.on),
             margins=(0, 0, 0, 0),
         )
-        self.gap.clicked.connect(lambda: self._inject(self.faults, f"gap=0:{GAP:g}"))
-        self.restart.clicked.connect(lambda: self._inject(self.faults, "restart=0"))
-        self.delay.clicked.connect(lambda: self._inject(self.faults.later()))
-        self.off.clicked.connect(lambda: self._inject(ManualFaults()))
+        self.gap.clicked.connect(self._make_gap)
+        self.restart.clicked.connect(self._make_restart)
+        self.delay.clicked.connect(self._delay_more)
+        self.off.clicked.connect(self._clear)
         self.setAccessibleName("faults by hand")
         self.set_player(None)
         self.hide()
@@ -179,6 +179,18 @@ class FaultBar(QWidget):
         value = switch.value
         if value != self.faults.active.get(switch.kind.key):
             self._inject(self.faults.having(switch.kind.key, value))
+
+    def _make_gap(self) -> None:
+        self._inject(self.faults, f"gap=0:{GAP:g}")
+
+    def _make_restart(self) -> None:
+        self._inject(self.faults, "restart=0")
+
+    def _delay_more(self) -> None:
+        self._inject(self.faults.later())
+
+    def _clear(self) -> None:
+        self._inject(ManualFaults())
 
     def _inject(self, faults: ManualFaults, *once: str) -> None:
         self._show(faults)

@@ -11,7 +11,8 @@ from PySide6.QtGui import QAction, QActionGroup, QColor, QPainter, QPaintEvent, 
 from PySide6.QtWidgets import QMenu, QWidget
 
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import Level, event_level, event_sentence
+from gui.wording.event_text import event_level, event_sentence
+from gui.wording.level import Level
 from monitor.messages.blocks import Event, EventKind, Samples
 from monitor.messages.recordings import Description, Overview, RecordedEvent
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QColor, QPalette
@@ -170,11 +169,11 @@ class ReplayBar(QWidget):
             margins=(6, 4, 6, 4),
             spacing=4,
         )
-        self.play.clicked.connect(self._with_player(lambda player: player.toggle()))
-        self.step.clicked.connect(self._with_player(lambda player: player.step(STEP)))
-        self.restart.clicked.connect(self._with_player(lambda player: player.restart()))
-        self.loop.toggled.connect(self._with_player(lambda player: player.set_loop(self.loop.isChecked())))
-        self.speed.chosen.connect(self._with_player(lambda player: player.set_speed(self.speed.speed)))
+        self.play.clicked.connect(self._toggle)
+        self.step.clicked.connect(self._step)
+        self.restart.clicked.connect(self._restart)
+        self.loop.toggled.connect(self._set_loop)
+        self.speed.chosen.connect(self._set_speed)
         self.timeline.sought.connect(self._seek)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("replay")
@@ -237,8 +236,25 @@ class ReplayBar(QWidget):
         # grows with the text and never shrinks, so that the timeline does not move
         self.place.setMinimumWidth(max(self.place.minimumWidth(), self.place.sizeHint().width()))
 
-    def _with_player(self, act: Callable[[Player], object]) -> Callable[[], object]:
-        return lambda: None if self.player is None else act(self.player)
+    def _toggle(self) -> None:
+        if self.player is not None:
+            self.player.toggle()
+
+    def _step(self) -> None:
+        if self.player is not None:
+            self.player.step(STEP)
+
+    def _restart(self) -> None:
+        if self.player is not None:
+            self.player.restart()
+
+    def _set_loop(self, loop: bool) -> None:
+        if self.player is not None:
+            self.player.set_loop(loop)
+
+    def _set_speed(self, speed: float) -> None:
+        if self.player is not None:
+            self.player.set_speed(speed)
 
     def _seek(self, seconds: float) -> None:
         if self.player is not None:

@@ -17,7 +17,7 @@ from gui.model.run_catalogue import (
     read_listing,
     searched_text,
 )
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.messages.recordings import RunRow
 
 BEST = RunRow(

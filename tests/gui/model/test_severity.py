@@ -13,7 +13,8 @@ from gui.model.alarms import DisplayLimit, sorted_alarms, summarize, unknown_now
 from gui.model.severity import NO_LIMITS, alarm_severity, limit_severity, severities
 from gui.model.tracking_status import tracking_status
 from gui.wording import event_text
-from gui.wording.event_text import NOT_JUDGED_SHAPE, Level, alarm_source, event_sentence, normal_range, state_text
+from gui.wording.event_text import NOT_JUDGED_SHAPE, alarm_source, event_sentence, normal_range, state_text
+from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmAction, AlarmState, Severity, Transition
 from monitor.messages.blocks import Event
 

@@ -15,7 +15,7 @@ from gui.panels.limit_lines import alarm_lines
 from gui.panels.reliability import ReliabilityPanel
 from gui.panels.tiles import TilesPanel
 from gui.plots.time.rows import LimitHandle, LimitLine
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from tests.gui.shown import show_panel
 

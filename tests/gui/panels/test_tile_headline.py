@@ -8,7 +8,7 @@ import numpy as np
 
 from gui.model.receiver import ReceivedMessages
 from gui.model.severity import NO_LIMITS
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.messages.blocks import ResultBlock
 from tests.gui.panels.tile_rig import DELAY, RATE, RATIO, RECEIVING, VALUES, drawn, history_of, panel_of, read, tiles
 

@@ -14,7 +14,7 @@ from gui.panels.base import panel_instant
 from gui.panels.tile_content import actuator_content
 from gui.panels.wall import WallCell, urgency
 from gui.widgets.theme import DARK, LIGHT, level_colour
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from tests.gui.panels.tile_rig import RECEIVING, VALUES, history_of
 

@@ -23,7 +23,7 @@ from gui.model.tracking_status import Status, tracking_status
 from gui.panels.tile import LANDSCAPE_MIN_HEIGHT, LANDSCAPE_MIN_WIDTH, MIN_HEIGHT, MIN_WIDTH, fitted
 from gui.panels.tiles import columns_for, tile_size
 from gui.widgets.theme import DARK
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from tests.gui.panels.tile_rig import RECEIVING, VALUES, drawn, history_of, panel_of, read, tiles
 

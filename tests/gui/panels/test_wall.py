@@ -16,7 +16,7 @@ from gui.panels.tile import fitted
 from gui.panels.tile_content import TileContent
 from gui.panels.wall import WallCell, WallPanel, urgency
 from gui.widgets.theme import DARK, LIGHT
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from tests.gui.panels.tile_rig import RECEIVING, VALUES, drawn, history_of, tiles
 from tests.gui.shown import show_panel

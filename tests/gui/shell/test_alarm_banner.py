@@ -12,8 +12,8 @@ from gui.model.health_items import health_items
 from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.widgets.theme import DARK, LIGHT
-from gui.window.alarm_banner import AlarmBanner
-from gui.wording.event_text import Level
+from gui.window.status_bars import AlarmBanner
+from gui.wording.level import Level
 from monitor.messages.alarms import Alarm, AlarmReport, AlarmState, Severity
 from monitor.messages.health import Health
 from tests.gui.panels.tile_rig import history_of as two_actuators
@@ -138,7 +138,7 @@ def test_the_strip_says_the_same(banner):
 
 def test_it_sounds_while_one_is_unacknowledged_where_that_is_wanted(banner, monkeypatch):
     sounded = []
-    monkeypatch.setattr("gui.window.alarm_banner.QApplication.beep", lambda: sounded.append(now))
+    monkeypatch.setattr("gui.window.status_bars.QApplication.beep", lambda: sounded.append(now))
 
     def seen(history, *times):
         nonlocal now

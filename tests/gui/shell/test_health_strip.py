@@ -15,8 +15,8 @@ from gui.model.history import History
 from gui.model.receiver import ReceivedMessages
 from gui.model.service_state import service_state
 from gui.widgets.theme import DARK, LIGHT
-from gui.window.alarm_banner import HealthStrip
-from gui.wording.event_text import Level
+from gui.window.status_bars import HealthStrip
+from gui.wording.level import Level
 from monitor.messages.blocks import Channel, Column, ResultBlock, ResultStream, Role, SignalBlock, Stream
 from monitor.messages.health import CompilationStatus, Health, StreamCounts
 from monitor.text.numbers import bytes_text, duration_text

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QListWidget, QPushButton,
 from gui.widgets.painting import ElidedLabel
 from gui.widgets.theme import DARK, LIGHT
 from gui.window.notification_bar import INFO_TIMEOUT, MAX_LOGGED, NotificationBar, NotificationLog
-from gui.wording.event_text import Level
+from gui.wording.level import Level
 
 NOW = 1_700_000_000.0
 

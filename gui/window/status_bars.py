@@ -24,7 +24,8 @@ from gui.model.history import History
 from gui.model.service_state import ServiceState
 from gui.widgets.painting import PlainLabel, font_like, painting, plain_tip
 from gui.widgets.theme import Theme, level_colour
-from gui.wording.event_text import NOT_JUDGED_SHAPE, Level, alarm_line, severity_shape, severity_word, state_text
+from gui.wording.event_text import NOT_JUDGED_SHAPE, alarm_line, severity_shape, severity_word, state_text
+from gui.wording.level import Level
 from monitor.text.numbers import duration_text
 
 BLINK = 0.5
