@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -159,7 +159,11 @@ def squared_exponential(rate: float) -> Callable[[Samples], Samples]:
     Ao, Hu and Mahadevan, eqs. 30 and 31, whose minus sign is lost in print.
     """
     check_positive("excitation", rate=rate)
-    return lambda lag: np.asarray(np.exp(-((rate * lag) ** 2)))
+    return partial(_squared_exponential, rate)  # a function of its own can be sent to another process
+
+
+def _squared_exponential(rate: float, lag: Samples) -> Samples:
+    return np.asarray(np.exp(-((rate * lag) ** 2)))
 
 
 def _karhunen_loeve(covariance: Samples) -> Samples:

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LONGEST_FILE, LONGEST_FUNCTION = 450, 80
 # lines at most; a new feature is paid for with lines saved elsewhere, so that their sum only falls
-INSTRUMENT, PAPERS, TESTS, FILES = 91_084, 26_291, 90_256, 543
+INSTRUMENT, PAPERS, TESTS, FILES = 91_084, 26_295, 90_251, 543
 _PAPERS = ("sim/", "replay/papers/", "replay/identification/", "replay/validation/", "replay/simulations/")
 
 

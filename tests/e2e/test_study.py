@@ -92,7 +92,7 @@ def test_mistakes_are_one_line(words, complaint, capsys) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_the_study(monkeypatch, capsys) -> None:
-    monkeypatch.setattr("replay.papers.tracking.run_study", lambda *_: pytest.fail("it has begun"))
+    monkeypatch.setattr("replay.papers.tracking.blocks.run_study", lambda *_: pytest.fail("it has begun"))
     assert main(["study", "tracking", "--pictures", "/dev/null/x"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
 
