@@ -24,7 +24,7 @@ _SECOND = f"a second sender, by its connection, sends as the same rig: its sampl
 
 
 class NativeSender:
-    """A native sender: its stream with the rate that its times have, and what it contradicts, each told once."""
+    """A native sender: its stream with the rate that its times have, and what it contradicts, reported once each."""
 
     def __init__(self) -> None:
         self._declared: Stream | None = None
